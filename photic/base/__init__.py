@@ -1,0 +1,1 @@
+"""Errors, settings and trace events: what every other layer may use."""
