@@ -181,6 +181,12 @@ class FileUnreadable(PhoticError):
 class LoadRefused(PhoticError):
     code = "P307"
     template = "{path}: refused to load code from here: {problem}"
+    hint = "set PHOTIC_CACHE to a folder that only you can write and from which programs may run"
+
+
+class FileUnwritable(PhoticError):
+    code = "P308"
+    template = "{path}: cannot write {what}: {problem}"
 
 
 # --- models ---------------------------------------------------------------------------------
@@ -206,7 +212,9 @@ class ModelUnknown(PhoticError):
 class DownloadFailed(PhoticError):
     code = "P404"
     template = "could not fetch {what}: {problem}"
-    hint = "check the network (or your package index settings) and run the command again; it resumes"
+    hint = (
+        "check the network (or your package index settings) and run the command again; it resumes"
+    )
 
 
 class DownloadCorrupt(PhoticError):
@@ -239,3 +247,10 @@ class BadSampling(PhoticError):
 class ModelIncomplete(PhoticError):
     code = "P410"
     template = "{path}: tensor {name!r} {problem}"
+
+
+# --- warnings -------------------------------------------------------------------------------
+
+
+class PhoticWarning(UserWarning):
+    """The base of every warning that photic gives: the result is right, something else is not."""

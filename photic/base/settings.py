@@ -53,7 +53,10 @@ def setting(name: str) -> object:
         return record.parse(text)
     except (ValueError, KeyError):
         raise BadArgument(
-            op="settings", argument=f"PHOTIC_{record.name}", given=repr(text), expected=record.expected
+            op="settings",
+            argument=f"PHOTIC_{record.name}",
+            given=repr(text),
+            expected=record.expected,
         ) from None
 
 
@@ -67,3 +70,8 @@ def int_setting(name: str) -> int:
     value = setting(name)
     assert isinstance(value, int)
     return int(value)
+
+
+def child_environment(**extra: str) -> dict[str, str]:
+    """The environment for a process that photic starts: ours, with ``extra`` on top."""
+    return {**os.environ, **extra}

@@ -1,1 +1,1 @@
-"""."""
+"""What a program means: sizes, dtypes, views, the twelve primitives, graphs and their meaning."""

@@ -1,0 +1,532 @@
+"""Symbolic integers: sizes and indices as polynomials over named sizes, axis variables, // and mod.
+
+A ``Dim`` is a plain ``int`` or an ``Int``. An ``Int`` is a sum of terms, each an integer times a
+product of atoms. Atoms are symbolic sizes (with a range), axis variables (with an extent), and
+floor-divisions and moduli that no law could remove. The form is normal: two ``Int`` that the laws
+of this file make equal compare equal. Division and modulo are floored; divisors are positive.
+
+This file proves simple facts (``bounds``, ``at_most``) by intervals; what it cannot prove it
+says so by ``False``, never by a guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from math import gcd
+from typing import TypeAlias, Union
+
+from photic.base.errors import BadArgument, NoTruthValue
+
+UNBOUNDED = 2**62  # elements; larger than any size that fits a machine, smaller than int64 overflow
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A size that is known only when the program is called: ``low <= value <= high``."""
+
+    name: str
+    low: int
+    high: int
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Var:
+    """The index of one axis: ``0 <= value < extent``."""
+
+    name: str
+    extent: Dim
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class FloorDiv:
+    """``floor(top / bottom)`` with ``bottom > 0``, not reducible by the laws of this file."""
+
+    top: Int
+    bottom: Dim
+
+    def __str__(self) -> str:
+        return f"(({self.top}) // {_group(self.bottom)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Mod:
+    """``top mod bottom`` in ``0..bottom-1``, not reducible by the laws of this file."""
+
+    top: Int
+    bottom: Dim
+
+    def __str__(self) -> str:
+        return f"(({self.top}) % {_group(self.bottom)})"
+
+
+Atom: TypeAlias = Symbol | Var | FloorDiv | Mod
+Monomial: TypeAlias = tuple[Atom, ...]
+Dim: TypeAlias = Union[int, "Int"]
+
+
+def _group(value: Dim) -> str:
+    return str(value) if isinstance(value, int) else f"({value})"
+
+
+@cache
+def _order(atom: Atom) -> tuple[str, str]:
+    return type(atom).__name__, str(atom)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Int:
+    """A polynomial that is not a constant. Build with operators; they return ``int`` if they can."""
+
+    terms: tuple[tuple[Monomial, int], ...]
+    _hash: int = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash(self.terms))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Int) and self._hash == other._hash and self.terms == other.terms
+
+    def __add__(self, other: Dim) -> Dim:
+        return add(self, other)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Dim:
+        return mul(self, -1)
+
+    def __sub__(self, other: Dim) -> Dim:
+        return add(self, mul(other, -1))
+
+    def __rsub__(self, other: Dim) -> Dim:
+        return add(other, mul(self, -1))
+
+    def __mul__(self, other: Dim) -> Dim:
+        return mul(self, other)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: Dim) -> Dim:
+        return floordiv(self, other)
+
+    def __mod__(self, other: Dim) -> Dim:
+        return mod(self, other)
+
+    def __lt__(self, other: Dim) -> bool:
+        return _decide(self, other, "<", at_most(add(self, 1), other), at_most(other, self))
+
+    def __le__(self, other: Dim) -> bool:
+        return _decide(self, other, "<=", at_most(self, other), at_most(add(other, 1), self))
+
+    def __gt__(self, other: Dim) -> bool:
+        return _decide(self, other, ">", at_most(add(other, 1), self), at_most(self, other))
+
+    def __ge__(self, other: Dim) -> bool:
+        return _decide(self, other, ">=", at_most(other, self), at_most(add(self, 1), other))
+
+    def __int__(self) -> int:
+        raise NoTruthValue(kind="size", what=f"integer value ({self})")
+
+    __index__ = __int__
+
+    def __str__(self) -> str:
+        return " + ".join(_term_text(m, c) for m, c in self.terms).replace("+ -", "- ")
+
+    __repr__ = __str__
+
+
+def _decide(left: Dim, right: Dim, sign: str, yes: bool, no: bool) -> bool:
+    if yes or no:
+        return yes
+    raise NoTruthValue(kind="comparison", what=f"truth value ({left} {sign} {right})")
+
+
+def _term_text(monomial: Monomial, coefficient: int) -> str:
+    names = "*".join(str(atom) for atom in monomial)
+    if not names:
+        return str(coefficient)
+    if coefficient == 1:
+        return names
+    return f"-{names}" if coefficient == -1 else f"{coefficient}*{names}"
+
+
+def symbol(name: str, low: int, high: int) -> Int:
+    """A symbolic size with its range (both ends included, ``0 <= low <= high``)."""
+    if not (isinstance(low, int) and isinstance(high, int) and 0 <= low <= high):
+        raise BadArgument(
+            op="dim", argument="range", given=f"{low}..{high}", expected="0 <= low <= high"
+        )
+    if not name.isidentifier():
+        raise BadArgument(op="dim", argument="name", given=repr(name), expected="an identifier")
+    return _atom(Symbol(name, low, high))
+
+
+def var(name: str, extent: Dim) -> Dim:
+    """The index of an axis; the index of an axis of extent 1 is the constant 0."""
+    return 0 if extent == 1 else _atom(Var(name, extent))
+
+
+def terms_of(value: Dim) -> tuple[tuple[Monomial, int], ...]:
+    """The terms of a size; a constant is the empty product."""
+    if isinstance(value, Int):
+        return value.terms
+    return (((), value),) if value else ()
+
+
+def _from_terms(terms: Mapping[Monomial, int]) -> Dim:
+    kept = [(m, c) for m, c in terms.items() if c]
+    if not kept:
+        return 0
+    if len(kept) == 1 and not kept[0][0]:
+        return kept[0][1]
+    kept.sort(key=lambda term: tuple(_order(atom) for atom in term[0]))
+    return Int(tuple(kept))
+
+
+def add(left: Dim, right: Dim) -> Dim:
+    """The sum; ``n*(x // n) + x % n`` becomes ``x``."""
+    if isinstance(left, int) and isinstance(right, int):
+        return left + right
+    return _join_quotients(_plain_add(left, right))
+
+
+def _plain_add(left: Dim, right: Dim) -> Dim:
+    total = dict(terms_of(left))
+    for monomial, coefficient in terms_of(right):
+        total[monomial] = total.get(monomial, 0) + coefficient
+    return _from_terms(total)
+
+
+def _join_quotients(value: Dim) -> Dim:
+    """Apply ``c*n*(x // n) + c*(x % n) = c*x`` wherever both parts stand in the sum.
+
+    ``x // n`` may also stand as ``(x % m) // n`` with n dividing m; the result is then ``x % m``.
+    """
+    if not isinstance(value, Int):
+        return value
+    table = dict(value.terms)
+    for monomial, coefficient in value.terms:
+        for place, atom in enumerate(monomial):
+            if not isinstance(atom, Mod):
+                continue
+            factor = _from_terms({monomial[:place] + monomial[place + 1 :]: coefficient})
+            for whole in _wholes(value, atom):
+                parts = mul(mul(floordiv(whole, atom.bottom), atom.bottom), factor)
+                if parts != 0 and all(table.get(m) == c for m, c in terms_of(parts)):
+                    gone = _plain_add(parts, _from_terms({monomial: coefficient}))
+                    return add(_plain_add(value, mul(gone, -1)), mul(whole, factor))
+    return value
+
+
+def _wholes(value: Int, part: Mod) -> list[Dim]:
+    """What ``n*(w // n) + part`` could be: the top of ``part``, or that top modulo a multiple."""
+    found: list[Dim] = [part.top]
+    for monomial, _ in value.terms:
+        for atom in monomial:
+            if isinstance(atom, FloorDiv) and atom.bottom == part.bottom:
+                inner = atom.top.terms
+                if len(inner) == 1 and inner[0][1] == 1 and len(inner[0][0]) == 1:
+                    only = inner[0][0][0]
+                    if isinstance(only, Mod) and mod(_atom(only), part.bottom) == _atom(part):
+                        found.append(atom.top)
+    return found
+
+
+def _atom(one: Atom) -> Int:
+    return Int((((one,), 1),))
+
+
+def mul(left: Dim, right: Dim) -> Dim:
+    """The product, multiplied out."""
+    if isinstance(left, int) and isinstance(right, int):
+        return left * right
+    total: dict[Monomial, int] = {}
+    for m1, c1 in terms_of(left):
+        for m2, c2 in terms_of(right):
+            monomial = tuple(sorted(m1 + m2, key=_order))
+            total[monomial] = total.get(monomial, 0) + c1 * c2
+    return _from_terms(total)
+
+
+def product(values: Iterable[Dim]) -> Dim:
+    """The product of many sizes; of none, 1."""
+    result: Dim = 1
+    for value in values:
+        result = mul(result, value)
+    return result
+
+
+def _split_multiple(value: Dim, by: Dim) -> tuple[Dim, Dim]:
+    """``value = quotient*by + rest`` where the quotient takes each term that ``by`` divides."""
+    divisor = terms_of(by)
+    if len(divisor) != 1:
+        return (1, 0) if value == by else (0, value)
+    (monomial, factor), quotient, rest = divisor[0], {}, {}
+    for term, coefficient in terms_of(value):
+        left = list(term)
+        for atom in monomial:
+            if atom not in left:
+                break
+            left.remove(atom)
+        else:
+            if coefficient % factor == 0:
+                quotient[tuple(left)] = coefficient // factor
+                continue
+        if not monomial and not term:
+            quotient[term], rest[term] = divmod(coefficient, factor)
+        else:
+            rest[term] = coefficient
+    return _from_terms(quotient), _from_terms(rest)
+
+
+def exact_div(value: Dim, by: Dim) -> Dim | None:
+    """``value / by`` where that is a polynomial again, else None (a question, not a failure)."""
+    if value == by:
+        return 1
+    quotient, rest = _split_multiple(value, by)
+    return quotient if rest == 0 else None
+
+
+def _require_positive(bottom: Dim, what: str) -> None:
+    if bounds(bottom)[0] < 0 or bottom == 0:
+        raise BadArgument(
+            op=what, argument="divisor", given=str(bottom), expected="a positive size"
+        )
+
+
+def floordiv(top: Dim, bottom: Dim) -> Dim:
+    """``floor(top / bottom)``; terms that divide leave, what is provably under ``bottom`` is 0."""
+    if isinstance(top, int) and isinstance(bottom, int):
+        return top // bottom
+    if bottom == 1:
+        return top
+    _require_positive(bottom, "//")
+    quotient, rest = _split_multiple(top, bottom)
+    if rest == 0 or is_within(rest, bottom):
+        return quotient
+    if isinstance(rest, int):
+        if isinstance(bottom, int):
+            return add(quotient, rest // bottom)
+        return add(quotient, _atom(FloorDiv(_boxed(rest), bottom)))
+    if isinstance(bottom, int):
+        return add(quotient, _floordiv_by_constant(rest, bottom))
+    return add(quotient, _atom(FloorDiv(rest, bottom)))
+
+
+def _boxed(value: int) -> Int:
+    """A constant as an ``Int``, for the rare atom whose top is constant."""
+    return Int((((), value),))
+
+
+def _floordiv_by_constant(rest: Int, bottom: int) -> Dim:
+    common = bottom
+    for monomial, coefficient in rest.terms:
+        if monomial:
+            common = gcd(common, coefficient)
+    if common > 1:
+        reduced = {m: c // common for m, c in rest.terms}
+        return floordiv(_from_terms(reduced), bottom // common)
+    only = rest.terms[0][0]
+    if len(rest.terms) == 1 and rest.terms[0][1] == 1 and len(only) == 1:
+        inner = only[0]
+        if isinstance(inner, FloorDiv) and isinstance(inner.bottom, int):
+            return floordiv(inner.top, inner.bottom * bottom)
+    return _atom(FloorDiv(rest, bottom))
+
+
+def mod(top: Dim, bottom: Dim) -> Dim:
+    """``top mod bottom``, floored; terms that ``bottom`` divides leave."""
+    if isinstance(top, int) and isinstance(bottom, int):
+        return top % bottom
+    if bottom == 1:
+        return 0
+    _require_positive(bottom, "%")
+    rest = _split_multiple(top, bottom)[1]
+    if rest == 0 or is_within(rest, bottom):
+        return rest
+    if isinstance(rest, int):
+        if isinstance(bottom, int):
+            return rest % bottom
+        rest = _boxed(rest)
+    if isinstance(bottom, int):
+        only = rest.terms[0][0]
+        if len(rest.terms) == 1 and rest.terms[0][1] == 1 and len(only) == 1:
+            inner = only[0]
+            if (
+                isinstance(inner, Mod)
+                and isinstance(inner.bottom, int)
+                and inner.bottom % bottom == 0
+            ):
+                return mod(inner.top, bottom)
+        common = bottom
+        for _, coefficient in rest.terms:
+            common = gcd(common, coefficient)
+        if common > 1:
+            reduced = _from_terms({m: c // common for m, c in rest.terms})
+            return mul(mod(reduced, bottom // common), common)
+    return _atom(Mod(rest, bottom))
+
+
+# --- facts ----------------------------------------------------------------------------------
+
+
+@cache
+def bounds(value: Dim) -> tuple[int, int]:
+    """An interval that holds every value: exact for one term, never too small."""
+    if isinstance(value, int):
+        return value, value
+    low = high = 0
+    for monomial, coefficient in value.terms:
+        a, b = 1, 1
+        for atom in monomial:
+            c, d = _atom_bounds(atom)
+            corners = (a * c, a * d, b * c, b * d)
+            a, b = min(corners), max(corners)
+        a, b = min(a * coefficient, b * coefficient), max(a * coefficient, b * coefficient)
+        low, high = low + a, high + b
+    return low, high
+
+
+def _atom_bounds(atom: Atom) -> tuple[int, int]:
+    if isinstance(atom, Symbol):
+        return atom.low, atom.high
+    if isinstance(atom, Var):
+        return 0, max(0, bounds(atom.extent)[1] - 1)
+    if isinstance(atom, Mod):
+        return 0, max(0, bounds(atom.bottom)[1] - 1)
+    (low, high), (least, most) = bounds(atom.top), bounds(atom.bottom)
+    corners = [x // max(1, y) for x in (low, high) for y in (least, most)]
+    return min(corners), max(corners)
+
+
+def at_most(left: Dim, right: Dim) -> bool:
+    """True only if ``left <= right`` for all sizes and indices in their ranges."""
+    gap = add(right, mul(left, -1))
+    return bounds(gap)[0] >= 0 or bounds(_lowest(gap))[0] >= 0
+
+
+def _lowest(value: Dim) -> Dim:
+    """A lower bound over the axis variables, as a polynomial in sizes alone where possible."""
+    result: Dim = 0
+    for monomial, coefficient in terms_of(value):
+        factor: Dim = coefficient
+        for atom in monomial:
+            if isinstance(atom, Var | Mod) and coefficient < 0:
+                extent = atom.extent if isinstance(atom, Var) else atom.bottom
+                factor = mul(factor, add(extent, -1))
+            elif isinstance(atom, Var | Mod):
+                factor = 0
+            elif isinstance(atom, FloorDiv) and coefficient < 0 and bounds(atom.bottom)[0] > 0:
+                factor = mul(factor, floordiv(_highest(atom.top), atom.bottom))
+            else:
+                factor = mul(factor, _atom(atom))
+        result = add(result, factor)
+    return result
+
+
+def _highest(value: Dim) -> Dim:
+    return mul(_lowest(mul(value, -1)), -1)
+
+
+def is_within(value: Dim, extent: Dim) -> bool:
+    """True only if ``0 <= value < extent`` always."""
+    return at_most(0, value) and at_most(add(value, 1), extent)
+
+
+# --- walking --------------------------------------------------------------------------------
+
+
+def substitute(value: Dim, table: Mapping[Atom, Dim]) -> Dim:
+    """Replace atoms (all at once); the result is normal again."""
+    if isinstance(value, int):
+        return value
+    result: Dim = 0
+    for monomial, coefficient in value.terms:
+        factor: Dim = coefficient
+        for atom in monomial:
+            factor = mul(factor, _substitute_atom(atom, table))
+        result = add(result, factor)
+    return result
+
+
+def _substitute_atom(atom: Atom, table: Mapping[Atom, Dim]) -> Dim:
+    if atom in table:
+        return table[atom]
+    if isinstance(atom, FloorDiv):
+        return floordiv(substitute(atom.top, table), substitute(atom.bottom, table))
+    if isinstance(atom, Mod):
+        return mod(substitute(atom.top, table), substitute(atom.bottom, table))
+    if isinstance(atom, Var):
+        return var(atom.name, substitute(atom.extent, table))
+    return _atom(atom)
+
+
+def atoms(value: Dim) -> set[Atom]:
+    """Every atom in the expression, those inside divisions (and the divisions) included."""
+    found: set[Atom] = set()
+    for monomial, _ in terms_of(value):
+        for atom in monomial:
+            found.add(atom)
+            if isinstance(atom, FloorDiv | Mod):
+                found |= atoms(atom.top) | atoms(atom.bottom)
+    return found
+
+
+def variables(value: Dim) -> set[Var]:
+    """The axis variables that the value depends on."""
+    return {atom for atom in atoms(value) if isinstance(atom, Var)}
+
+
+def symbols(value: Dim) -> set[Symbol]:
+    """The symbolic sizes that the value depends on, extents of its variables left aside."""
+    return {atom for atom in atoms(value) if isinstance(atom, Symbol)}
+
+
+def coefficient_of(value: Dim, one: Var) -> Dim | None:
+    """The factor of ``one`` if the value is affine in it, else None (a question, not a failure)."""
+    factor: Dim = 0
+    for monomial, coefficient in terms_of(value):
+        count = sum(1 for atom in monomial if atom == one)
+        inside = any(
+            one in atoms(a.top) | atoms(a.bottom) for a in monomial if isinstance(a, FloorDiv | Mod)
+        )
+        if inside or count > 1:
+            return None
+        if count == 1:
+            rest = tuple(atom for atom in monomial if atom != one)
+            factor = add(factor, _from_terms({rest: coefficient}))
+    return factor
+
+
+def evaluate(value: Dim, lookup: Callable[[Symbol | Var], int]) -> int:
+    """The number that the value has, given a number for each symbol and variable.
+
+    ``lookup`` may return NumPy integer arrays; the result is then an array.
+    """
+    if isinstance(value, int):
+        return value
+    total = 0
+    for monomial, coefficient in value.terms:
+        factor = coefficient
+        for atom in monomial:
+            factor = factor * _evaluate_atom(atom, lookup)
+        total = total + factor
+    return total
+
+
+def _evaluate_atom(atom: Atom, lookup: Callable[[Symbol | Var], int]) -> int:
+    if isinstance(atom, FloorDiv):
+        return evaluate(atom.top, lookup) // evaluate(atom.bottom, lookup)
+    if isinstance(atom, Mod):
+        return evaluate(atom.top, lookup) % evaluate(atom.bottom, lookup)
+    return lookup(atom)

@@ -1,0 +1,120 @@
+"""The data types, as one table: their NumPy form, kind, size, and how two of them promote.
+
+Promotion is PyTorch's: the kind decides (bool < integer < float) and the larger size within a
+kind; int32 + float32 is float32; float16 + bfloat16 is float32; uint8 with a signed integer is the
+next signed size that holds both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import ml_dtypes
+import numpy as np
+
+from photic.base.errors import BadArgument
+
+Kind = Literal["bool", "int", "float"]
+
+
+@dataclass(frozen=True, slots=True)
+class DType:
+    """One data type: ``short`` is its name in generated code, ``bytes`` its size in memory."""
+
+    name: str
+    short: str
+    kind: Kind
+    bytes: int
+    signed: bool
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def numpy(self) -> np.dtype[np.generic]:
+        """The NumPy dtype that holds it (bfloat16 from ml_dtypes)."""
+        if self.name == "bfloat16":
+            half: np.dtype[np.generic] = np.dtype(ml_dtypes.bfloat16)
+            return half
+        return np.dtype(self.name)
+
+    @property
+    def is_half(self) -> bool:
+        """True for the 16-bit floats, whose arithmetic is done in float32."""
+        return self.kind == "float" and self.bytes == 2
+
+    @property
+    def low(self) -> int:
+        """The smallest integer (integers and bool only)."""
+        assert self.kind != "float"
+        return -(2 ** (8 * self.bytes - 1)) if self.signed else 0
+
+    @property
+    def high(self) -> int:
+        """The largest integer (integers and bool only)."""
+        assert self.kind != "float"
+        return 1 if self.kind == "bool" else 2 ** (8 * self.bytes - self.signed) - 1
+
+
+FLOAT64 = DType("float64", "f64", "float", 8, True)
+FLOAT32 = DType("float32", "f32", "float", 4, True)
+FLOAT16 = DType("float16", "f16", "float", 2, True)
+BFLOAT16 = DType("bfloat16", "bf16", "float", 2, True)
+INT64 = DType("int64", "i64", "int", 8, True)
+INT32 = DType("int32", "i32", "int", 4, True)
+INT16 = DType("int16", "i16", "int", 2, True)
+INT8 = DType("int8", "i8", "int", 1, True)
+UINT8 = DType("uint8", "u8", "int", 1, False)
+BOOL = DType("bool", "bool", "bool", 1, False)
+
+DTYPES: dict[str, DType] = {
+    one.name: one
+    for one in (
+        FLOAT64,
+        FLOAT32,
+        FLOAT16,
+        BFLOAT16,
+        INT64,
+        INT32,
+        INT16,
+        INT8,
+        UINT8,
+        BOOL,
+    )
+}
+
+
+def dtype_of(given: DType | str | np.dtype[np.generic] | type) -> DType:
+    """The record for a name, a NumPy dtype or a Python type; BadArgument for what is not listed."""
+    if isinstance(given, DType):
+        return given
+    python = {float: "float32", int: "int64", bool: "bool"}
+    name = python.get(given) if isinstance(given, type) else None
+    if name is None:
+        name = given if isinstance(given, str) else np.dtype(given).name
+    if name not in DTYPES:
+        raise BadArgument(op="dtype", argument="dtype", given=name, expected=", ".join(DTYPES))
+    return DTYPES[name]
+
+
+_RANK = {"bool": 0, "int": 1, "float": 2}
+
+
+def promote(left: DType, right: DType) -> DType:
+    """The dtype of an operation on both."""
+    if left == right:
+        return left
+    if _RANK[left.kind] != _RANK[right.kind]:
+        return left if _RANK[left.kind] > _RANK[right.kind] else right
+    if left.kind == "float" and left.bytes == right.bytes:
+        return FLOAT32
+    if left.kind == "int" and left.signed != right.signed:
+        signed = left if left.signed else right
+        return signed if signed.bytes > UINT8.bytes else INT16
+    return left if left.bytes > right.bytes else right
+
+
+def accumulator(dtype: DType) -> DType:
+    """The dtype in which a sum of this dtype is accumulated."""
+    return FLOAT32 if dtype.is_half else dtype

@@ -1,0 +1,350 @@
+"""The graph: hash-consed nodes over views. What frontends write and autograd rewrites.
+
+A ``Node`` is a source, a primitive, or a ``scan`` region; its operands are other nodes seen through
+views. Building the same node twice gives the same object, so equality is identity. A ``Graph``
+names outputs and the next values of states. Nothing here computes or reads array contents.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import threading
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+
+from photic.base.errors import BadArgument, NameTaken, ShapeMismatch
+from photic.ir.dim import Dim, Symbol, symbols
+from photic.ir.dtype import BOOL, INT64, DType, dtype_of
+from photic.ir.ops import PRIMITIVE
+from photic.ir.view import Shape, View, identity, permute
+
+SMALL_CONSTANT_BYTES = 4096  # constants up to this size are shared by content, larger by identity
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """The attribute of an input or a state: its name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Payload:
+    """The attribute of a constant: its array (never copied) and a key for hash-consing."""
+
+    array: np.ndarray[tuple[int, ...], np.dtype[np.generic]]
+    key: str
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Payload) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class Along:
+    """The attribute of a reduction: the axis of its operand that goes."""
+
+    axis: int
+
+
+@dataclass(frozen=True, slots=True)
+class To:
+    """The attribute of ``contiguous``: the dtype of the result."""
+
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """The attribute of a scan: its body over placeholders.
+
+    Operands of the node: ``carried`` first values, then ``sliced`` sequences (leading axis =
+    trips), then values from outside that the body reads. ``outputs`` of the body: the next carried
+    values, then what is stacked along a new leading axis.
+    """
+
+    trips: Dim
+    carried: tuple[Node, ...]
+    sliced: tuple[Node, ...]
+    outputs: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """The attribute of ``item``: which result of a scan (carried ones first, then stacked)."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """The attribute of a node that needs none."""
+
+
+Attribute: TypeAlias = Named | Payload | Along | To | Scan | Item | Nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A node seen through a view."""
+
+    node: Node
+    view: View
+
+    @property
+    def shape(self) -> Shape:
+        """The shape after the view."""
+        return self.view.shape
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of the elements."""
+        return self.node.dtype
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Node:
+    """One value. Make nodes with the functions below; they intern."""
+
+    op: str
+    operands: tuple[Operand, ...]
+    shape: Shape
+    dtype: DType
+    attribute: Attribute
+    serial: int = field(repr=False)
+
+    def __repr__(self) -> str:
+        return f"<{self.op} {self.dtype}{list(map(str, self.shape))} #{self.serial}>"
+
+
+_Key: TypeAlias = tuple[object, ...]
+_interned: weakref.WeakValueDictionary[_Key, Node] = weakref.WeakValueDictionary()
+_lock = threading.Lock()
+_serials = itertools.count()
+
+
+def _node(
+    op: str, operands: Iterable[Operand], shape: Shape, dtype: DType, attribute: Attribute
+) -> Node:
+    operands = tuple(operands)
+    key = (op, operands, shape, dtype, attribute)
+    with _lock:
+        found = _interned.get(key)
+        if found is None:
+            found = Node(op, operands, shape, dtype, attribute, next(_serials))
+            _interned[key] = found
+        return found
+
+
+def operand(node: Node) -> Operand:
+    """The node as it is."""
+    return Operand(node, identity(node.shape))
+
+
+# --- sources --------------------------------------------------------------------------------
+
+
+def input_node(name: str, shape: Shape, dtype: DType) -> Node:
+    """A value given at each call."""
+    return _node("input", (), shape, dtype, Named(name))
+
+
+def state_node(name: str, shape: Shape, dtype: DType) -> Node:
+    """A value kept between calls; read here, its next value is named by the graph."""
+    return _node("state", (), shape, dtype, Named(name))
+
+
+def constant_node(array: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> Node:
+    """A value known now. The array must not change afterwards; it is not copied."""
+    dtype = dtype_of(array.dtype)
+    if array.nbytes <= SMALL_CONSTANT_BYTES:
+        array = np.array(array, order="C")
+        array.setflags(write=False)
+        content = hashlib.blake2b(array.tobytes(), digest_size=16).hexdigest()
+    else:
+        content = f"{array.__array_interface__['data'][0]:x}:{array.strides}"
+    payload = Payload(array, content)
+    return _node("constant", (), array.shape, dtype, payload)
+
+
+def iota_node(length: Dim) -> Node:
+    """The int64 numbers 0, 1, ..., length-1."""
+    return _node("iota", (), (length,), INT64, Nothing())
+
+
+# --- primitives -----------------------------------------------------------------------------
+
+
+def unary(op: str, value: Operand) -> Node:
+    """One of exp2 log2 sin sqrt recip, element by element."""
+    return _node(op, (value,), value.shape, PRIMITIVE[op].result(op, (value.dtype,)), Nothing())
+
+
+def binary(op: str, left: Operand, right: Operand) -> Node:
+    """One of add mul mod less_than on equal shapes. A mask stands on the left of ``mul``."""
+    if left.shape != right.shape:
+        raise ShapeMismatch(op=op, left=left.shape, right=right.shape)
+    if op == "mul" and right.dtype == BOOL and left.dtype != BOOL:
+        left, right = right, left
+    dtype = PRIMITIVE[op].result(op, (left.dtype, right.dtype))
+    return _node(op, (left, right), left.shape, dtype, Nothing())
+
+
+def reduce(op: str, value: Operand, axis: int) -> Node:
+    """``sum`` or ``max`` over one axis, which goes."""
+    shape = value.shape[:axis] + value.shape[axis + 1 :]
+    dtype = PRIMITIVE[op].result(op, (value.dtype,))
+    return _node(op, (value,), shape, dtype, Along(axis))
+
+
+def cast(value: Operand, dtype: DType) -> Node:
+    """The only cast: ``contiguous`` with a dtype."""
+    return _node("contiguous", (value,), value.shape, dtype, To(dtype))
+
+
+# --- regions --------------------------------------------------------------------------------
+
+
+def scan(
+    trips: Dim,
+    first: Sequence[Operand],
+    sequences: Sequence[Operand],
+    carried: Sequence[Node],
+    sliced: Sequence[Node],
+    outputs: Sequence[Operand],
+) -> tuple[Node, ...]:
+    """Run a body ``trips`` times; returns final carried values, then stacked outputs.
+
+    ``carried`` and ``sliced`` are the placeholders (input nodes) that the body was built over;
+    ``outputs`` its results, the first ``len(carried)`` of them the next carried values.
+    """
+    for place, (start, slot) in enumerate(zip(first, carried, strict=True)):
+        following = outputs[place]
+        if not (start.shape == slot.shape == following.shape):
+            raise ShapeMismatch(op="scan", left=slot.shape, right=following.shape)
+        if not (start.dtype == slot.dtype == following.dtype):
+            raise BadArgument(
+                op="scan", argument="body", given=following.dtype, expected=slot.dtype
+            )
+    inside = dependents(outputs, {*carried, *sliced})
+    outside = _outside(outputs, inside)
+    body = Scan(trips, tuple(carried), tuple(sliced), tuple(outputs))
+    results = [(one.shape, one.dtype) for one in first]
+    results += [((trips, *one.shape), one.dtype) for one in outputs[len(first) :]]
+    whole = _node("scan", (*first, *sequences, *outside), (), BOOL, body)
+    parts = (operand(whole),)
+    return tuple(
+        _node("item", parts, shape, dtype, Item(k)) for k, (shape, dtype) in enumerate(results)
+    )
+
+
+def dependents(outputs: Iterable[Operand], roots: set[Node]) -> set[Node]:
+    """Every node under ``outputs`` that depends on one of ``roots`` (these included)."""
+    found = set(roots)
+    for node in topological([one.node for one in outputs]):
+        if any(one.node in found for one in node.operands):
+            found.add(node)
+    return found
+
+
+def _outside(outputs: Iterable[Operand], inside: set[Node]) -> list[Operand]:
+    """Values that nodes of the body, or its outputs, read from outside the body."""
+    seen: dict[Node, None] = {}
+    for node in sorted(inside, key=lambda one: one.serial):
+        for one in node.operands:
+            if one.node not in inside:
+                seen[one.node] = None
+    for one in outputs:
+        if one.node not in inside:
+            seen[one.node] = None
+    return [operand(node) for node in seen]
+
+
+# --- graphs ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Named outputs, and for each state its next value."""
+
+    outputs: tuple[tuple[str, Operand], ...]
+    updates: tuple[tuple[Node, Operand], ...] = ()
+
+    @property
+    def roots(self) -> tuple[Node, ...]:
+        """The nodes that must be computed."""
+        results = [one.node for _, one in self.outputs]
+        states = [node for node, _ in self.updates]
+        return (*results, *states, *(one.node for _, one in self.updates))
+
+
+def topological(roots: Iterable[Node]) -> Iterator[Node]:
+    """Every node under the roots once, operands first; bodies of scans are not entered."""
+    done: set[Node] = set()
+    stack: list[tuple[Node, bool]] = [(node, False) for node in reversed(list(roots))]
+    while stack:
+        node, expanded = stack.pop()
+        if node in done:
+            continue
+        if expanded:
+            done.add(node)
+            yield node
+            continue
+        stack.append((node, True))
+        stack += [(one.node, False) for one in reversed(node.operands) if one.node not in done]
+
+
+def named_sources(graph: Graph, op: str) -> dict[str, Node]:
+    """The inputs (``op="input"``) or states of a graph by name; NameTaken if two share one."""
+    found: dict[str, Node] = {}
+    for node in topological(graph.roots):
+        if node.op == op and isinstance(node.attribute, Named):
+            other = found.setdefault(node.attribute.name, node)
+            if other is not node:
+                raise NameTaken(kind=op, name=node.attribute.name)
+    return found
+
+
+def sizes_of(graph: Graph) -> dict[str, Symbol]:
+    """The symbolic sizes that any shape, view or trip count of the graph mentions."""
+    found: dict[str, Symbol] = {}
+    for node in all_nodes(graph.roots):
+        dims: list[Dim] = [*node.shape]
+        for one in node.operands:
+            dims += [*one.view.shape, *one.view.index]
+            dims += [dim for bound in one.view.bounds for dim in (bound.value, bound.extent)]
+        if isinstance(node.attribute, Scan):
+            dims.append(node.attribute.trips)
+        for dim in dims:
+            for one_symbol in symbols(dim):
+                other = found.setdefault(one_symbol.name, one_symbol)
+                if other != one_symbol:
+                    raise NameTaken(kind="size", name=one_symbol.name)
+    return found
+
+
+def all_nodes(roots: Iterable[Node]) -> Iterator[Node]:
+    """As ``topological``, and the bodies of scans before the scan itself."""
+    seen: set[Node] = set()
+    for node in topological(roots):
+        if isinstance(node.attribute, Scan):
+            for inner in all_nodes([one.node for one in node.attribute.outputs]):
+                if inner not in seen:
+                    seen.add(inner)
+                    yield inner
+        if node not in seen:
+            seen.add(node)
+            yield node
+
+
+def moved_last(value: Operand, axis: int) -> Operand:
+    """The operand with one axis moved to the end."""
+    order = [k for k in range(value.view.rank) if k != axis] + [axis]
+    return Operand(value.node, permute(value.view, order))
