@@ -75,3 +75,8 @@ def int_setting(name: str) -> int:
 def child_environment(**extra: str) -> dict[str, str]:
     """The environment for a process that photic starts: ours, with ``extra`` on top."""
     return {**os.environ, **extra}
+
+
+def override_setting(name: str, text: str) -> None:
+    """Set ``PHOTIC_<NAME>`` for this process and those that it starts from now on."""
+    os.environ[f"PHOTIC_{_BY_NAME[name].name}"] = text
