@@ -34,6 +34,13 @@ def _rebuild(kind: type[PhoticError], fields: dict[str, object]) -> PhoticError:
     return kind(**fields)
 
 
+# --- warnings -------------------------------------------------------------------------------
+
+
+class PhoticWarning(UserWarning):
+    """The base of every warning that photic gives: the result is right, something else is not."""
+
+
 # --- graph building -------------------------------------------------------------------------
 
 
@@ -247,10 +254,3 @@ class BadSampling(PhoticError):
 class ModelIncomplete(PhoticError):
     code = "P410"
     template = "{path}: tensor {name!r} {problem}"
-
-
-# --- warnings -------------------------------------------------------------------------------
-
-
-class PhoticWarning(UserWarning):
-    """The base of every warning that photic gives: the result is right, something else is not."""

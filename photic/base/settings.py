@@ -72,11 +72,10 @@ def int_setting(name: str) -> int:
     return int(value)
 
 
-def child_environment(**extra: str) -> dict[str, str]:
-    """The environment for a process that photic starts: ours, with ``extra`` on top."""
-    return {**os.environ, **extra}
+def clean_environment(keep: tuple[str, ...], **extra: str) -> dict[str, str]:
+    """The environment of a process that photic starts: only the names in ``keep``, and ``extra``.
 
-
-def override_setting(name: str, text: str) -> None:
-    """Set ``PHOTIC_<NAME>`` for this process and those that it starts from now on."""
-    os.environ[f"PHOTIC_{_BY_NAME[name].name}"] = text
+    Starting from few names keeps a user's variables from changing what is built.
+    """
+    kept = {name: os.environ[name] for name in keep if name in os.environ}
+    return {**kept, **extra}
