@@ -79,3 +79,8 @@ def clean_environment(keep: tuple[str, ...], **extra: str) -> dict[str, str]:
     """
     kept = {name: os.environ[name] for name in keep if name in os.environ}
     return {**kept, **extra}
+
+
+def override_setting(name: str, text: str) -> None:
+    """Set ``PHOTIC_<NAME>`` for this process and those that it starts from now on."""
+    os.environ[f"PHOTIC_{_BY_NAME[name].name}"] = text
