@@ -72,6 +72,11 @@ def int_setting(name: str) -> int:
     return int(value)
 
 
+def child_environment(**extra: str) -> dict[str, str]:
+    """The environment for a process that photic starts: ours, with ``extra`` on top."""
+    return {**os.environ, **extra}
+
+
 def clean_environment(keep: tuple[str, ...], **extra: str) -> dict[str, str]:
     """The environment of a process that photic starts: only the names in ``keep``, and ``extra``.
 
