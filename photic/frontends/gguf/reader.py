@@ -1,0 +1,315 @@
+"""A GGUF file as a read-only map: checked metadata, checked tensor ranges, no copies of weights.
+
+It promises that every tensor it lists lies inside the file, aligned, apart from every other one
+and of the size its shape asks for, and that a damaged or hostile file raises GgufCorrupt or
+GgufUnsupported quickly, naming the field. It does not interpret weights or models, does not read
+big-endian files, and cannot help when the file is shortened while it is open.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import mmap
+import os
+import stat
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import NoReturn, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from photic.base.errors import FileUnreadable, GgufCorrupt, GgufUnsupported
+from photic.frontends.gguf.block_types import BY_IDENTIFIER, BY_NAME, REMOVED, BlockType
+from photic.frontends.gguf.metadata import Cursor, Entry, MetadataValue, read_entry, shown
+
+MAGIC = b"GGUF"
+VERSIONS = (2, 3)
+# A big-endian file's version, read little-endian, has nothing in its lower half.
+SWAPPED_MASK = 0xFFFF
+DEFAULT_ALIGNMENT = 32
+MAXIMUM_RANK = 4
+# Metadata and tensor list together; the largest in use take 15 MB.
+MAXIMUM_HEAD_BYTES = 1 << 26
+# Keys, and tensors; the largest files in use have about 100 and 2,000.
+MAXIMUM_ENTRIES = 1 << 16
+# Elements of a tensor, zero sizes counted as one: no later product of sizes can pass 2**63.
+MAXIMUM_TENSOR_ELEMENTS = 1 << 56
+# key length, type, one byte of value; name length, rank, type, offset
+SMALLEST_KEY_BYTES = 8 + 4 + 1
+SMALLEST_TENSOR_BYTES = 8 + 4 + 4 + 8
+
+_INTEGERS = ("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64")
+_NUMBERS = ("float32", "float64", *_INTEGERS)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownKey:
+    """A key every GGUF reader agrees on: its allowed types, and the array it is as long as."""
+
+    key: str
+    types: tuple[str, ...]
+    as_long_as: str = ""
+
+
+_TOKENS = "tokenizer.ggml.tokens"
+# Checked when the file is opened: other readers take these on trust and read past their ends.
+KNOWN_KEYS: tuple[KnownKey, ...] = (
+    KnownKey("general.architecture", ("string",)),
+    KnownKey("general.alignment", ("uint32",)),
+    KnownKey("tokenizer.ggml.model", ("string",)),
+    KnownKey(_TOKENS, ("array of string",)),
+    KnownKey("tokenizer.ggml.merges", ("array of string",)),
+    KnownKey("tokenizer.ggml.scores", ("array of float32",), _TOKENS),
+    KnownKey("tokenizer.ggml.token_type", ("array of int32", "array of uint32"), _TOKENS),
+    KnownKey("tokenizer.chat_template", ("string",)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class GgufTensor:
+    """One tensor: its NumPy shape (outermost axis first), block type, place and size."""
+
+    name: str
+    shape: tuple[int, ...]
+    block_type: str
+    offset_bytes: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GgufFile:
+    """An open file. The accessors check the declared type and raise GgufCorrupt naming the key.
+
+    With a ``default`` a missing key is not an error; a key of another type always is.
+    """
+
+    path: Path
+    version: int
+    alignment: int
+    metadata: Mapping[str, MetadataValue]
+    types: Mapping[str, str]
+    tensors: Mapping[str, GgufTensor]
+    mapped: NDArray[np.uint8] = field(repr=False)
+
+    def data(self, tensor: GgufTensor) -> NDArray[np.uint8]:
+        """The tensor's bytes: a read-only window of the mapped file, uint8, one axis."""
+        return self.mapped[tensor.offset_bytes : tensor.offset_bytes + tensor.size_bytes]
+
+    def integer(self, key: str, default: int | None = None) -> int:
+        """An integer of any width (a bool is none)."""
+        return cast(int, self._value(key, "an integer", _INTEGERS, default))
+
+    def number(self, key: str, default: float | None = None) -> float:
+        """A float or an integer, as float."""
+        return float(cast(float, self._value(key, "a number", _NUMBERS, default)))
+
+    def flag(self, key: str, default: bool | None = None) -> bool:
+        """A bool."""
+        return cast(bool, self._value(key, "a bool", ("bool",), default))
+
+    def text(self, key: str, default: str | None = None) -> str:
+        """A string."""
+        return cast(str, self._value(key, "a string", ("string",), default))
+
+    def strings(self, key: str, default: Sequence[str] | None = None) -> list[str]:
+        """An array of strings; a new list."""
+        found = self._value(key, "an array of strings", _arrays_of(("string",)), default)
+        return list(cast(Sequence[str], found))
+
+    def integers(self, key: str, default: Sequence[int] | None = None) -> list[int]:
+        """An array of integers of any width; a new list."""
+        found = self._value(key, "an array of integers", _arrays_of(_INTEGERS), default)
+        return list(cast(Sequence[int], found))
+
+    def floats(self, key: str, default: Sequence[float] | None = None) -> list[float]:
+        """An array of float32 or float64 (integers are refused: scores are never integers)."""
+        kinds = _arrays_of(("float32", "float64"))
+        return list(cast(Sequence[float], self._value(key, "an array of floats", kinds, default)))
+
+    def flags(self, key: str, default: Sequence[bool] | None = None) -> list[bool]:
+        """An array of bools; a new list."""
+        found = self._value(key, "an array of bools", _arrays_of(("bool",)), default)
+        return list(cast(Sequence[bool], found))
+
+    def _value(self, key: str, expected: str, types: tuple[str, ...], default: object) -> object:
+        given = self.types.get(key)
+        if given is None and default is not None:
+            return default
+        if given not in types:
+            given = "missing" if given is None else f"of type {given}"
+            raise GgufCorrupt(path=self.path, field=key, given=given, expected=expected)
+        return self.metadata[key]
+
+
+def _arrays_of(types: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f"array of {one}" for one in types)
+
+
+def open_gguf(path: str | os.PathLike[str]) -> GgufFile:
+    """Map a GGUF file (version 2 or 3, little-endian) and check all of its head.
+
+    Raises FileUnreadable when there is no such regular file, GgufCorrupt for a damaged file and
+    GgufUnsupported for a version, byte order or tensor type that is not read here.
+    """
+    path = Path(path)
+    data = _map(path)
+    cursor = Cursor(str(path), data, 0, min(len(data), MAXIMUM_HEAD_BYTES))
+    version = _version(cursor)
+    tensor_count = cursor.count("tensor count", SMALLEST_TENSOR_BYTES, MAXIMUM_ENTRIES)
+    key_count = cursor.count("metadata count", SMALLEST_KEY_BYTES, MAXIMUM_ENTRIES)
+    entries = _entries(cursor, key_count)
+    _check_known_keys(cursor, entries)
+    alignment = _alignment(cursor, entries)
+    return GgufFile(
+        path=path,
+        version=version,
+        alignment=alignment,
+        metadata=MappingProxyType({key: entry.value for key, entry in entries.items()}),
+        types=MappingProxyType({key: entry.type_name for key, entry in entries.items()}),
+        tensors=MappingProxyType(_tensors(cursor, tensor_count, alignment)),
+        mapped=np.frombuffer(data, np.uint8),
+    )
+
+
+def _map(path: Path) -> mmap.mmap:
+    try:
+        # Asked before opening: opening a pipe would wait for a writer.
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise FileUnreadable(path=path, problem="not a regular file")
+        if status.st_size == 0:
+            raise GgufCorrupt(path=path, field="file", given="empty", expected="a GGUF file")
+        with path.open("rb") as file:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path, a file emptied now
+        raise FileUnreadable(path=path, problem=str(error)) from None
+
+
+def _version(cursor: Cursor) -> int:
+    start = cursor.take(len(MAGIC), "magic")
+    magic = cursor.data[start : cursor.position]
+    if magic != MAGIC:
+        cursor.fail("magic", magic, repr(MAGIC))
+    version = cursor.uint32("version")
+    if version == 0:
+        cursor.fail("version", version, "2 or 3")
+    if version & SWAPPED_MASK == 0:
+        _unsupported(cursor, "byte order", "big-endian", "little-endian")
+    if version not in VERSIONS:
+        _unsupported(cursor, "version", version, "2, 3")
+    return version
+
+
+def _unsupported(cursor: Cursor, what: str, given: object, expected: str) -> NoReturn:
+    raise GgufUnsupported(path=cursor.path, what=what, given=given, expected=expected)
+
+
+def _entries(cursor: Cursor, count: int) -> dict[str, Entry]:
+    entries: dict[str, Entry] = {}
+    for index in range(count):
+        key = cursor.text(f"metadata key {index}")
+        if key in entries:
+            cursor.fail(f"metadata key {index}", f"{shown(key)} again", "each key once")
+        entries[key] = read_entry(cursor, shown(key))
+    return entries
+
+
+def _check_known_keys(cursor: Cursor, entries: dict[str, Entry]) -> None:
+    for known in KNOWN_KEYS:
+        entry = entries.get(known.key)
+        if entry is None:
+            continue
+        if entry.type_name not in known.types:
+            cursor.fail(known.key, f"of type {entry.type_name}", " or ".join(known.types))
+        if known.as_long_as and known.as_long_as in entries:
+            _check_length(cursor, known, _length(entry), _length(entries[known.as_long_as]))
+
+
+def _check_length(cursor: Cursor, known: KnownKey, given: int, expected: int) -> None:
+    if given != expected:
+        cursor.fail(known.key, f"{given} long", f"{expected}, the length of {known.as_long_as}")
+
+
+def _length(entry: Entry) -> int:
+    return len(entry.value) if isinstance(entry.value, list) else 1
+
+
+def _alignment(cursor: Cursor, entries: dict[str, Entry]) -> int:
+    if "general.alignment" not in entries:
+        return DEFAULT_ALIGNMENT
+    alignment = cast(int, entries["general.alignment"].value)
+    if alignment == 0 or alignment & (alignment - 1):
+        cursor.fail("general.alignment", alignment, "a power of two")
+    return alignment
+
+
+@dataclass(frozen=True, slots=True)
+class _Described:
+    """A tensor as the head describes it, its offset still relative and unchecked."""
+
+    name: str
+    shape: tuple[int, ...]
+    kind: BlockType
+    offset: int
+
+
+def _tensors(cursor: Cursor, count: int, alignment: int) -> dict[str, GgufTensor]:
+    described: dict[str, _Described] = {}
+    for index in range(count):
+        one = _describe(cursor, index)
+        if one.name in described:
+            cursor.fail(f"name of tensor {index}", f"{shown(one.name)} again", "each name once")
+        described[one.name] = one
+    data_start = -(-cursor.position // alignment) * alignment
+    tensors = {name: _place(cursor, one, alignment, data_start) for name, one in described.items()}
+    _check_apart(cursor, tensors)
+    return tensors
+
+
+def _describe(cursor: Cursor, index: int) -> _Described:
+    name = cursor.text(f"name of tensor {index}")
+    label = f"tensor {shown(name)}"
+    rank = cursor.uint32(f"rank of {label}")
+    if rank > MAXIMUM_RANK:
+        cursor.fail(f"rank of {label}", rank, f"at most {MAXIMUM_RANK}")
+    sizes = [cursor.uint64(f"dimensions of {label}") for _ in range(rank)]
+    if math.prod(max(size, 1) for size in sizes) > MAXIMUM_TENSOR_ELEMENTS:
+        cursor.fail(f"dimensions of {label}", tuple(sizes), "a product that fits the file")
+    kind = _block_type(cursor, label, cursor.uint32(f"type of {label}"))
+    # ggml counts axes from the innermost, which is the one cut into blocks.
+    row = sizes[0] if sizes else 1
+    if row % kind.values:
+        cursor.fail(f"row length of {label}", row, f"a multiple of {kind.values} ({kind.name})")
+    return _Described(name, tuple(reversed(sizes)), kind, cursor.uint64(f"offset of {label}"))
+
+
+def _block_type(cursor: Cursor, label: str, identifier: int) -> BlockType:
+    if identifier in BY_IDENTIFIER:
+        return BY_IDENTIFIER[identifier]
+    given = f"{identifier} ({REMOVED.get(identifier, 'unknown')})"
+    _unsupported(cursor, f"type of {label}", given, ", ".join(BY_NAME))
+
+
+def _place(cursor: Cursor, one: _Described, alignment: int, data_start: int) -> GgufTensor:
+    label = f"tensor {shown(one.name)}"
+    if one.offset % alignment:
+        cursor.fail(f"offset of {label}", one.offset, f"a multiple of {alignment}")
+    size = math.prod(one.shape) // one.kind.values * one.kind.bytes
+    start, file_bytes = data_start + one.offset, len(cursor.data)
+    if start + size > file_bytes:
+        given = f"{one.offset} (bytes {start} to {start + size})"
+        cursor.fail(f"offset of {label}", given, f"inside the file of {file_bytes} bytes")
+    return GgufTensor(one.name, one.shape, one.kind.name, start, size)
+
+
+def _check_apart(cursor: Cursor, tensors: dict[str, GgufTensor]) -> None:
+    held = sorted((one.offset_bytes, one.size_bytes, one.name) for one in tensors.values())
+    filled = [one for one in held if one[1]]
+    for (start, size, name), (following, _, other) in itertools.pairwise(filled):
+        if start + size > following:
+            given = f"{following}, inside tensor {shown(name)}"
+            cursor.fail(f"offset of tensor {shown(other)}", given, f"{start + size} or more")
