@@ -1,0 +1,50 @@
+"""How a command ends: the exit codes, and the one place that turns exceptions into them.
+
+A user's mistake ends in a message, never in a traceback. A fault of photic's own keeps its
+traceback, since nobody can mend it without one. Wrong options are typer's to report (exit code 2).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import IntEnum
+
+import typer
+
+from photic.base.errors import PhoticError
+
+
+class Ending(IntEnum):
+    """Exit codes. The last two are 128 plus the signal's number, as shells count them."""
+
+    FINE = 0
+    FAILED = 1
+    USAGE = 2
+    INTERRUPTED = 130
+    PIPE_CLOSED = 141
+
+
+@contextmanager
+def endings() -> Iterator[None]:
+    """Turn a user's error, Ctrl-C and a reader that left into their exit codes."""
+    try:
+        yield
+        sys.stdout.flush()
+    except PhoticError as error:
+        print(f"error: {error}", file=sys.stderr)
+        raise typer.Exit(Ending.FAILED) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(Ending.INTERRUPTED) from None
+    except BrokenPipeError:
+        _silence_stdout()
+        raise typer.Exit(Ending.PIPE_CLOSED) from None
+
+
+def _silence_stdout() -> None:
+    """Point stdout at nothing, so that the interpreter's last flush does not fail as well."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, sys.stdout.fileno())
+    os.close(nothing)

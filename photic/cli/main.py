@@ -1,0 +1,68 @@
+"""The ``photic`` command: its subcommands, ``--version`` and the entry point.
+
+Importing this file is cheap: whatever computes is imported by the command that needs it.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import Annotated
+
+import typer
+
+from photic import __version__
+from photic.cli.ending import Ending
+from photic.cli.explain import explain
+from photic.cli.run import run_model
+from photic.cli.targets import targets
+
+app = typer.Typer(
+    name="photic",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("run")(run_model)
+app.command("explain")(explain)
+app.command("targets")(targets)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"photic {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def photic(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """A deep-learning compiler: twelve primitives, generated C, no hand-written kernels.
+
+    \b
+    Examples:
+      photic run smollm2-135m "Why is the sky blue?"
+      photic targets
+      photic explain smollm2-135m
+    """
+
+
+def run() -> None:
+    """The entry point of the installed ``photic`` script."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal without emoji still gets the answer
+    try:
+        app()
+    except KeyboardInterrupt:
+        sys.exit(Ending.INTERRUPTED)
+
+
+if __name__ == "__main__":
+    run()

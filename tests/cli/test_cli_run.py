@@ -1,0 +1,225 @@
+"""``photic run``: what reaches stdout, stderr and the session, and the exit codes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import types
+from dataclasses import dataclass
+
+import pytest
+from cli.fakes import FakeOpening, FakeSession
+from typer.testing import CliRunner
+
+from photic.base.errors import ModelUnknown
+from photic.base.trace import emit
+from photic.cli.main import app
+
+runner = CliRunner()
+
+
+@dataclass(frozen=True)
+class FakeOptions:
+    """The sampling options as the cli passes them."""
+
+    temperature: float
+    top_k: int
+    top_p: float
+    min_p: float
+    repetition_penalty: float
+    seed: int
+
+
+def install(monkeypatch: pytest.MonkeyPatch, opening: FakeOpening) -> FakeOpening:
+    session = types.ModuleType("photic.language.session")
+    session.open_session = opening  # type: ignore[attr-defined]
+    sampling = types.ModuleType("photic.language.sampling")
+    sampling.SamplingOptions = FakeOptions  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "photic.language.session", session)
+    monkeypatch.setitem(sys.modules, "photic.language.sampling", sampling)
+    return opening
+
+
+@pytest.fixture
+def session(monkeypatch: pytest.MonkeyPatch) -> FakeSession:
+    session = FakeSession()
+    install(monkeypatch, FakeOpening(session))
+    return session
+
+
+def test_only_the_answer_and_a_newline_reach_stdout(session: FakeSession) -> None:
+    result = runner.invoke(app, ["run", "m", "Why?"])
+    assert result.exit_code == 0
+    assert result.stdout == "Because of light.\n"
+    assert result.stderr == ""
+
+
+def test_an_answer_that_ends_its_line_gets_no_second_newline(session: FakeSession) -> None:
+    session.pieces = ("a\n", "")
+    assert runner.invoke(app, ["run", "m", "Why?"]).stdout == "a\n"
+
+
+def test_every_option_reaches_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = FakeSession()
+    opening = install(monkeypatch, FakeOpening(session))
+    monkeypatch.setenv("PHOTIC_THREADS", "0")
+    options = (
+        "--max-tokens 7 --temperature 0.5 --top-k 40 --top-p 0.9 --min-p 0.05 --seed 3 --raw "
+        "--repetition-penalty 1.1 --stop END --stop STOP --system Short. --context 64 --threads 1"
+    )
+    result = runner.invoke(app, ["run", "m", "Why?", *options.split()])
+    assert result.exit_code == 0, result.output
+    assert opening.calls == [("m", 64)]
+    assert os.environ["PHOTIC_THREADS"] == "1"
+    assert session.calls == [
+        {
+            "text": "Why?",
+            "system": "Short.",
+            "raw": True,
+            "max_tokens": 7,
+            "sampling": FakeOptions(0.5, 40, 0.9, 0.05, 1.1, 3),
+            "stops": ("END", "STOP"),
+        }
+    ]
+
+
+@pytest.mark.parametrize("arguments", [["run", "m"], ["run", "m", "-"]])
+def test_the_prompt_comes_from_a_pipe(session: FakeSession, arguments: list[str]) -> None:
+    assert runner.invoke(app, arguments, input="Grüße\nzwei\n").exit_code == 0
+    assert session.calls[0]["text"] == "Grüße\nzwei"
+
+
+def test_an_empty_pipe_is_a_usage_error(session: FakeSession) -> None:
+    result = runner.invoke(app, ["run", "m"], input="")
+    assert result.exit_code == 2
+    assert "stdin holds no prompt" in result.stderr
+
+
+def test_stdin_that_is_no_utf8_is_a_users_error(session: FakeSession) -> None:
+    result = runner.invoke(app, ["run", "m"], input=b"\xff\xfe")
+    assert result.exit_code == 1
+    assert "expected UTF-8 text" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["--max-tokens=0", "--temperature=-1", "--top-p=1.5", "--min-p=-0.1", "--threads=0", "--what"],
+)
+def test_a_wrong_option_is_a_usage_error(session: FakeSession, option: str) -> None:
+    result = runner.invoke(app, ["run", "m", "Why?", option])
+    assert result.exit_code == 2
+    assert option.split("=")[0] in result.stderr
+    assert session.calls == []
+
+
+@pytest.mark.parametrize("while_opening", [True, False])
+def test_a_users_error_is_a_message_on_stderr(
+    monkeypatch: pytest.MonkeyPatch, while_opening: bool
+) -> None:
+    error = ModelUnknown(name="m", expected="smollm2-135m")
+    install(monkeypatch, FakeOpening(error if while_opening else FakeSession((error,))))
+    result = runner.invoke(app, ["run", "m", "Why?"])
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: [P403] no model is called 'm'")
+    assert "Traceback" not in result.output
+
+
+def test_a_fault_of_our_own_keeps_its_traceback(session: FakeSession) -> None:
+    session.pieces = (ZeroDivisionError(),)
+    assert isinstance(runner.invoke(app, ["run", "m", "Why?"]).exception, ZeroDivisionError)
+
+
+def test_an_interrupt_ends_the_line_and_exits_with_130(session: FakeSession) -> None:
+    session.pieces = ("Because", KeyboardInterrupt())
+    result = runner.invoke(app, ["run", "m", "Why?"])
+    assert result.exit_code == 130
+    assert result.stdout == "Because\n"
+    assert result.stderr == ""
+
+
+def test_statistics_go_to_stderr(session: FakeSession) -> None:
+    result = runner.invoke(app, ["run", "m", "Why?", "--stats"])
+    assert result.stdout == "Because of light.\n"
+    assert result.stderr.splitlines() == [
+        "prompt: 10 tokens in 0.50 s, 20.0 tok/s",
+        "generation: 3 tokens in 0.00 s, too fast to time",
+        "ended by: stop",
+        "peak memory: 412.0 MB",
+    ]
+
+
+def test_a_log_file_gets_one_line_per_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    stages = (("pull", 0, 0), ("pull", 5, 10), ("compile", 1, 3), ("compile", 3, 3))
+    install(monkeypatch, FakeOpening(FakeSession(), stages))
+    result = runner.invoke(app, ["run", "m", "Why?"])
+    assert result.stderr == "Fetching the model ...\nCompiling ...\n"
+
+
+def test_photic_show_prints_the_events_of_the_named_stages(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Telling(FakeOpening):
+        def __call__(self, model: str, **rest: object) -> FakeSession:  # type: ignore[override]
+            emit("times", "pass", seconds=1.5)
+            emit("source", "kernel", text="a\nb")
+            emit("graph", "not shown")
+            return FakeSession()
+
+    install(monkeypatch, Telling(FakeSession()))
+    monkeypatch.setenv("PHOTIC_SHOW", "times,source")
+    result = runner.invoke(app, ["run", "m", "Why?"])
+    assert result.stderr == "[times] pass seconds=1.5\n[source] kernel\ntext:\na\nb\n"
+
+
+FAKE_RUN = """
+import sys, types, signal
+sys.path.insert(0, {tests!r})
+from cli.fakes import FakeOpening, FakeSession
+from photic.cli import main
+import photic.language
+session = types.ModuleType("photic.language.session")
+session.open_session = FakeOpening(FakeSession(({pieces})))
+sampling = types.ModuleType("photic.language.sampling")
+sampling.SamplingOptions = dict
+sys.modules["photic.language.session"] = session
+sys.modules["photic.language.sampling"] = sampling
+sys.argv = ["photic", "run", "m", "Why?"]
+main.run()
+"""
+
+
+def fake_run(pieces: str) -> str:
+    tests = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    return FAKE_RUN.format(tests=tests, pieces=pieces)
+
+
+def test_a_reader_that_leaves_early_ends_the_run_quietly() -> None:
+    code = fake_run("'word ' for _ in range(10**6)")
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None and process.stderr is not None
+    assert process.stdout.read(9) == b"word word"
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait(timeout=60) == 141
+
+
+def test_characters_that_the_terminal_cannot_show_do_not_stop_the_answer() -> None:
+    result = subprocess.run(
+        [sys.executable, "-c", fake_run("'a', '\\U0001f44d', 'b'")],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        timeout=60,
+    )
+    assert (result.returncode, result.stdout) == (0, b"a?b\n")
+
+
+def test_ctrl_c_in_a_real_process_exits_with_130() -> None:
+    code = fake_run("signal.raise_signal(signal.SIGINT) or 'a' for _ in '1'")
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60)
+    assert result.returncode == 128 + signal.SIGINT
+    assert result.stderr == b""
