@@ -196,6 +196,12 @@ class FileUnwritable(PhoticError):
     template = "{path}: cannot write {what}: {problem}"
 
 
+class TensorFileCorrupt(PhoticError):
+    code = "P309"
+    template = "{path}: {field} is {given}, expected {expected}"
+    hint = "the file is damaged or not in the safetensors format; fetch or write it again"
+
+
 # --- models ---------------------------------------------------------------------------------
 
 
