@@ -63,11 +63,11 @@ KINDS = {
 
 @dataclass(slots=True)
 class _Folders:
-    """What this process knows: checked folders, temporary roots (by executable), given warnings."""
+    """What this process knows: checked folders, temporary roots (by executable), if it warned."""
 
     checked: set[Path] = field(default_factory=set)
     temporary: dict[bool, Path] = field(default_factory=dict)
-    warned: set[str] = field(default_factory=set)
+    warned: bool = False
     lock: threading.RLock = field(default_factory=threading.RLock)
 
 
@@ -98,7 +98,9 @@ def cache_folder(kind: str) -> Path:
         if not problem:
             _folders.checked.add(folder)
             return folder
-    return fallback_folder(kind, f"{folder}: {problem}")
+    instead = temporary_folder(kind)
+    warn_of_fallback(f"{folder}: {problem}")
+    return instead
 
 
 def reading_folders(kind: str) -> tuple[Path, ...]:
@@ -117,18 +119,26 @@ def reading_folders(kind: str) -> tuple[Path, ...]:
     return ((configured,) if usable else ()) + ((temporary / kind,) if temporary else ())
 
 
-def fallback_folder(kind: str, problem: str) -> Path:
-    """A private temporary folder for ``kind``; warns of ``problem`` once in a process."""
+def temporary_folder(kind: str) -> Path:
+    """A private temporary folder for ``kind``, removed when the process ends; never warns.
+
+    Raises CacheUnusable when the system has no usable temporary folder either.
+    """
     record = KINDS[kind]
     with _folders.lock:
         root = _folders.temporary.get(record.executable)
         if root is None or not root.is_dir():
-            root = _make_temporary(record, problem)
+            root = _make_temporary(record)
             _folders.temporary[record.executable] = root
         folder = root / kind
         folder.mkdir(mode=PRIVATE, exist_ok=True)
-        known = "fallback" in _folders.warned
-        _folders.warned.add("fallback")
+    return folder
+
+
+def warn_of_fallback(problem: str) -> None:
+    """Say once in a process that a temporary folder is used because of ``problem``."""
+    with _folders.lock:
+        known, _folders.warned = _folders.warned, True
     if not known:
         warnings.warn(
             f"{problem}; a temporary folder is used instead, and nothing is kept for the next run."
@@ -136,7 +146,6 @@ def fallback_folder(kind: str, problem: str) -> Path:
             PhoticWarning,
             stacklevel=3,
         )
-    return folder
 
 
 def folder_problem(folder: Path, kind: Kind) -> str:
@@ -182,10 +191,14 @@ def _ancestor_problem(folder: Path) -> str:
 
 
 def _configured_folder(kind: Kind) -> Path:
+    """A relative path stands for "no home folder is known"."""
     text = text_setting("cache")
-    if text:
-        return Path(text).expanduser().absolute() / kind.name
-    return Path(platformdirs.user_cache_path("photic", appauthor=False)) / kind.name
+    try:
+        if text:
+            return Path(text).expanduser().absolute() / kind.name
+        return Path(platformdirs.user_cache_path("photic", appauthor=False)) / kind.name
+    except RuntimeError:
+        return Path("~") / kind.name
 
 
 def _make_folder(folder: Path) -> str:
@@ -210,7 +223,7 @@ def _forbids_running(folder: Path) -> bool:
     return bool(flag and os.statvfs(folder).f_flag & flag)
 
 
-def _make_temporary(kind: Kind, problem: str) -> Path:
+def _make_temporary(kind: Kind) -> Path:
     for parent in _temporary_parents():
         try:
             if shutil.disk_usage(parent).free < LEAST_FREE_BYTES:
@@ -222,7 +235,7 @@ def _make_temporary(kind: Kind, problem: str) -> Path:
             continue
         atexit.register(_remove_own, root, os.getpid())
         return root
-    raise CacheUnusable(problem=f"{problem}; and no temporary folder can take its place")
+    raise CacheUnusable(problem="nor can a temporary folder take its place")
 
 
 def _temporary_parents() -> Iterator[Path]:
@@ -259,20 +272,31 @@ def write_atomic(path: Path, data: bytes | Iterable[bytes]) -> None:
     """
     part = path.with_name(f".{secrets.token_hex(8)}.part")
     try:
-        with _write_errors(path):
+        with write_errors(path):
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
             file = os.fdopen(os.open(part, flags, FILE_MODE), "wb")
         with file:
             for chunk in (data,) if isinstance(data, bytes) else data:
-                with _write_errors(path):
+                with write_errors(path):
                     file.write(chunk)
-            with _write_errors(path):
+            with write_errors(path):
                 file.flush()
                 os.fsync(file.fileno())
-        with _write_errors(path):
+        with write_errors(path):
             os.replace(part, path)
     finally:
         remove_quietly(part)
+
+
+@contextmanager
+def write_errors(path: Path) -> Iterator[None]:
+    """Turn an OSError inside ``with`` into NoSpace or FileUnwritable about ``path``."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in NO_SPACE:
+            raise NoSpace(path=path, what="a file") from error
+        raise FileUnwritable(path=path, what="a file", problem=_reason(error)) from error
 
 
 def write_checked(path: Path, payload: bytes) -> None:
@@ -356,16 +380,6 @@ else:
 
     def _try_lock(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-@contextmanager
-def _write_errors(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        if error.errno in NO_SPACE:
-            raise NoSpace(path=path, what="a file") from error
-        raise FileUnwritable(path=path, what="a file", problem=_reason(error)) from error
 
 
 def _reason(error: OSError) -> str:
