@@ -184,7 +184,7 @@ def test_scores_shorter_than_the_vocabulary_are_refused(tmp_path: Path) -> None:
 def test_a_file_cut_at_every_sixteenth_byte_is_refused(tmp_path: Path) -> None:
     data = small_bytes()
     path = tmp_path / "cut.gguf"
-    for length in range(0, len(data), 16):
+    for length in range(16, len(data), 16):
         refused(path, data[:length])
 
 
@@ -230,15 +230,17 @@ def test_a_head_of_many_empty_strings_stays_within_limits(tmp_path: Path) -> Non
     assert "element count of 'many'" in str(refused(tmp_path / "many.gguf", builder.bytes()))
 
 
-@pytest.mark.parametrize("content", [b"", b"G", b"GGUF", b"<html></html>" * 20, bytes(1000)])
+@pytest.mark.parametrize("content", [b"G", b"GGUF", b"<html></html>" * 20, bytes(1000)])
 def test_what_is_no_gguf_file_is_refused(tmp_path: Path, content: bytes) -> None:
     refused(tmp_path / "no.gguf", content)
 
 
-def test_a_missing_file_a_folder_and_a_pipe_are_unreadable(tmp_path: Path) -> None:
+def test_a_missing_or_empty_file_a_folder_and_a_pipe_are_unreadable(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    for path in (tmp_path / "none", tmp_path, pipe, tmp_path / "a\0b"):
+    empty = tmp_path / "empty"
+    empty.touch()
+    for path in (tmp_path / "none", tmp_path, pipe, empty, tmp_path / "a\0b"):
         with pytest.raises(FileUnreadable):
             open_gguf(path)
 

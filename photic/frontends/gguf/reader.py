@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-import mmap
 import os
-import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +20,8 @@ from typing import NoReturn, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from photic.base.errors import FileUnreadable, GgufCorrupt, GgufUnsupported
+from photic.base.errors import GgufCorrupt, GgufUnsupported
+from photic.base.mapping import map_file
 from photic.frontends.gguf.block_types import BY_IDENTIFIER, BY_NAME, REMOVED, BlockType
 from photic.frontends.gguf.metadata import Cursor, Entry, MetadataValue, read_entry, shown
 
@@ -156,7 +155,7 @@ def open_gguf(path: str | os.PathLike[str]) -> GgufFile:
     GgufUnsupported for a version, byte order or tensor type that is not read here.
     """
     path = Path(path)
-    data = _map(path)
+    data = map_file(path)
     cursor = Cursor(str(path), data, 0, min(len(data), MAXIMUM_HEAD_BYTES))
     version = _version(cursor)
     tensor_count = cursor.count("tensor count", SMALLEST_TENSOR_BYTES, MAXIMUM_ENTRIES)
@@ -173,20 +172,6 @@ def open_gguf(path: str | os.PathLike[str]) -> GgufFile:
         tensors=MappingProxyType(_tensors(cursor, tensor_count, alignment)),
         mapped=np.frombuffer(data, np.uint8),
     )
-
-
-def _map(path: Path) -> mmap.mmap:
-    try:
-        # Asked before opening: opening a pipe would wait for a writer.
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            raise FileUnreadable(path=path, problem="not a regular file")
-        if status.st_size == 0:
-            raise GgufCorrupt(path=path, field="file", given="empty", expected="a GGUF file")
-        with path.open("rb") as file:
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path, a file emptied now
-        raise FileUnreadable(path=path, problem=str(error)) from None
 
 
 def _version(cursor: Cursor) -> int:
