@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from math import gcd
-from typing import TypeAlias, Union
+from typing import Protocol, TypeAlias, Union
 
 from photic.base.errors import BadArgument, NoTruthValue
 
@@ -67,7 +67,29 @@ class Mod:
         return f"(({self.top}) % {_group(self.bottom)})"
 
 
-Atom: TypeAlias = Symbol | Var | FloorDiv | Mod
+class Computed(Protocol):
+    """An integer expression of another form (the index form's values), hashable and printable."""
+
+    def substitute(self, table: Mapping[Atom, Dim]) -> Computed:
+        """The same expression with atoms replaced."""
+
+    def variables(self) -> set[Var]:
+        """The axis variables that it depends on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """An index that is read from data at run time: ``low <= value <= high`` (guarded outside)."""
+
+    value: Computed
+    low: int
+    high: int
+
+    def __str__(self) -> str:
+        return f"data({self.value}, {self.low}, {self.high})"
+
+
+Atom: TypeAlias = Symbol | Var | FloorDiv | Mod | Data
 Monomial: TypeAlias = tuple[Atom, ...]
 Dim: TypeAlias = Union[int, "Int"]
 
@@ -83,7 +105,7 @@ def _order(atom: Atom) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Int:
-    """A polynomial that is not a constant. Build with operators; they return ``int`` if they can."""
+    """A polynomial that is not a constant; its operators return ``int`` where they can."""
 
     terms: tuple[tuple[Monomial, int], ...]
     _hash: int = field(init=False, repr=False)
@@ -398,7 +420,7 @@ def bounds(value: Dim) -> tuple[int, int]:
 
 
 def _atom_bounds(atom: Atom) -> tuple[int, int]:
-    if isinstance(atom, Symbol):
+    if isinstance(atom, Symbol | Data):
         return atom.low, atom.high
     if isinstance(atom, Var):
         return 0, max(0, bounds(atom.extent)[1] - 1)
@@ -468,7 +490,14 @@ def _substitute_atom(atom: Atom, table: Mapping[Atom, Dim]) -> Dim:
         return mod(substitute(atom.top, table), substitute(atom.bottom, table))
     if isinstance(atom, Var):
         return var(atom.name, substitute(atom.extent, table))
+    if isinstance(atom, Data):
+        return _atom(Data(atom.value.substitute(table), atom.low, atom.high))
     return _atom(atom)
+
+
+def data(value: Computed, low: int, high: int) -> Int:
+    """An index that is computed from data."""
+    return _atom(Data(value, low, high))
 
 
 def atoms(value: Dim) -> set[Atom]:
@@ -483,13 +512,28 @@ def atoms(value: Dim) -> set[Atom]:
 
 
 def variables(value: Dim) -> set[Var]:
-    """The axis variables that the value depends on."""
-    return {atom for atom in atoms(value) if isinstance(atom, Var)}
+    """The axis variables that the value depends on, those inside data included."""
+    found: set[Var] = set()
+    for atom in atoms(value):
+        if isinstance(atom, Var):
+            found.add(atom)
+        elif isinstance(atom, Data):
+            found |= atom.value.variables()
+    return found
 
 
 def symbols(value: Dim) -> set[Symbol]:
     """The symbolic sizes that the value depends on, extents of its variables left aside."""
     return {atom for atom in atoms(value) if isinstance(atom, Symbol)}
+
+
+def _hides(atom: Atom, one: Var) -> bool:
+    """True if the variable stands inside an atom that is not affine in it."""
+    if isinstance(atom, Data):
+        return one in atom.value.variables()
+    if isinstance(atom, FloorDiv | Mod):
+        return one in variables(atom.top) | variables(atom.bottom)
+    return False
 
 
 def coefficient_of(value: Dim, one: Var) -> Dim | None:
@@ -508,7 +552,7 @@ def coefficient_of(value: Dim, one: Var) -> Dim | None:
     return factor
 
 
-def evaluate(value: Dim, lookup: Callable[[Symbol | Var], int]) -> int:
+def evaluate(value: Dim, lookup: Callable[[Symbol | Var | Data], int]) -> int:
     """The number that the value has, given a number for each symbol and variable.
 
     ``lookup`` may return NumPy integer arrays; the result is then an array.
@@ -524,7 +568,7 @@ def evaluate(value: Dim, lookup: Callable[[Symbol | Var], int]) -> int:
     return total
 
 
-def _evaluate_atom(atom: Atom, lookup: Callable[[Symbol | Var], int]) -> int:
+def _evaluate_atom(atom: Atom, lookup: Callable[[Symbol | Var | Data], int]) -> int:
     if isinstance(atom, FloorDiv):
         return evaluate(atom.top, lookup) // evaluate(atom.bottom, lookup)
     if isinstance(atom, Mod):

@@ -132,7 +132,7 @@ PRIMITIVES: tuple[OpRecord, ...] = (
         "copy",
         lambda op, dtypes: dtypes[0],
         "the identity; with a dtype, the only cast",
-        "to float: nearest even, subnormals kept; float to integer truncates, saturates, nan gives 0",
+        "to float: nearest even, keeps subnormals; to integer: truncates, saturates, nan gives 0",
     ),
 )
 

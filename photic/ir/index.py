@@ -1,0 +1,472 @@
+"""The index form: a region of the graph with its views dissolved into index arithmetic.
+
+A ``Store`` says ``buffer[index] = value`` for every point of its axes; a list of stores is the
+meaning of one kernel. Values are hash-consed ``Expr``: equal ones are the same object. The
+constructors apply only laws that are exact to the bit in every dtype. A ``select`` by an index
+condition guards the loads inside it. A reduction binds one variable, and no two reductions of a
+store bind the same one. Nothing here knows loops or machines.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from photic.ir.dim import Atom, Data, Dim, Int, Var, add, at_most, atoms, substitute, var, variables
+from photic.ir.dtype import BOOL, INT64, DType
+
+REDUCTIONS = ("sum", "max")
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """A named array: inputs, outputs, states, constants and intermediate values alike."""
+
+    name: str
+    shape: tuple[Dim, ...]
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """The attribute of a load: which element of which buffer."""
+
+    buffer: Buffer
+    index: tuple[Dim, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """The attribute of a number: ``float.hex`` or integer text, so that nan and -0.0 hash."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """The attribute of ``iota``: an index whose value this is."""
+
+    index: Dim
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The attribute of ``less``: the index condition ``left < right``."""
+
+    left: Dim
+    right: Dim
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """The attribute of a reduction: the variable that it binds."""
+
+    axis: Var
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """The attribute of an operation that needs none."""
+
+
+Attribute: TypeAlias = Access | Literal | Position | Order | Over | Plain
+PLAIN = Plain()
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Expr:
+    """One value at one point: an operation on other values. Use the functions below to build it.
+
+    ``op``: load number iota less, the primitives, maximum (binary), cast, select; ``sum`` and
+    ``max`` reduce over their attribute's axis. ``free`` are the variables it depends on.
+    """
+
+    op: str
+    children: tuple[Expr, ...]
+    attribute: Attribute
+    dtype: DType
+    free: frozenset[Var] = field(repr=False)
+
+    def __str__(self) -> str:
+        return _text(self)
+
+    def substitute(self, table: Mapping[Atom, Dim]) -> Expr:
+        """The same value with index atoms replaced."""
+        return substitute_expr(self, table)
+
+    def variables(self) -> set[Var]:
+        """The variables it depends on."""
+        return set(self.free)
+
+
+_interned: weakref.WeakValueDictionary[tuple[object, ...], Expr] = weakref.WeakValueDictionary()
+_lock = threading.Lock()
+
+
+def _make(op: str, children: tuple[Expr, ...], attribute: Attribute, dtype: DType) -> Expr:
+    key = (op, children, attribute, dtype)
+    with _lock:
+        found = _interned.get(key)
+        if found is None:
+            found = Expr(op, children, attribute, dtype, _free(children, attribute))
+            _interned[key] = found
+        return found
+
+
+def _free(children: tuple[Expr, ...], attribute: Attribute) -> frozenset[Var]:
+    found: set[Var] = set()
+    for child in children:
+        found |= child.free
+    for dim in _dims(attribute):
+        found |= variables(dim)
+    if isinstance(attribute, Over):
+        found.discard(attribute.axis)
+    return frozenset(found)
+
+
+def _dims(attribute: Attribute) -> tuple[Dim, ...]:
+    if isinstance(attribute, Access):
+        return attribute.index
+    if isinstance(attribute, Position):
+        return (attribute.index,)
+    if isinstance(attribute, Order):
+        return attribute.left, attribute.right
+    return ()
+
+
+# --- constructors ---------------------------------------------------------------------------
+
+
+def load(buffer: Buffer, index: Iterable[Dim]) -> Expr:
+    """``buffer[index]``."""
+    return _make("load", (), Access(buffer, tuple(index)), buffer.dtype)
+
+
+def number(value: float, dtype: DType) -> Expr:
+    """A number of the dtype (float, int or bool according to its kind)."""
+    text = float(value).hex() if dtype.kind == "float" else str(int(value))
+    return _make("number", (), Literal(text), dtype)
+
+
+def value_of(literal: Expr) -> float | int:
+    """The Python number of a ``number``."""
+    assert isinstance(literal.attribute, Literal)
+    text = literal.attribute.text
+    return float.fromhex(text) if literal.dtype.kind == "float" else int(text)
+
+
+TRUE, FALSE = number(1, BOOL), number(0, BOOL)
+
+
+def zero(dtype: DType) -> Expr:
+    """The identity of ``add``, which a mask gives where it is false: -0.0, 0, False."""
+    return number(-0.0 if dtype.kind == "float" else 0, dtype)
+
+
+def lowest(dtype: DType) -> Expr:
+    """The identity of ``max``: -inf, the smallest integer, False."""
+    return number(float("-inf") if dtype.kind == "float" else dtype.low, dtype)
+
+
+def iota(index: Dim) -> Expr:
+    """The value of an index as int64."""
+    return (
+        number(index, INT64)
+        if isinstance(index, int)
+        else _make("iota", (), Position(index), INT64)
+    )
+
+
+def less(left: Dim, right: Dim) -> Expr:
+    """The index condition ``left < right``, decided now where the ranges allow it."""
+    if at_most(add(left, 1), right):
+        return TRUE
+    if at_most(right, left):
+        return FALSE
+    return _make("less", (), Order(left, right), BOOL)
+
+
+def inside(value: Dim, extent: Dim) -> Expr:
+    """The index condition ``0 <= value < extent``."""
+    return both(less(-1, value), less(value, extent))
+
+
+def unary(op: str, value: Expr) -> Expr:
+    """exp2 log2 sin sqrt recip."""
+    return _make(op, (value,), PLAIN, value.dtype)
+
+
+def both(left: Expr, right: Expr) -> Expr:
+    """The conjunction of two conditions."""
+    if left is TRUE or right is FALSE or left is right:
+        return right
+    if right is TRUE or left is FALSE:
+        return left
+    return _make("mul", (left, right), PLAIN, BOOL)
+
+
+def either(left: Expr, right: Expr) -> Expr:
+    """The disjunction of two conditions."""
+    if left is FALSE or right is TRUE or left is right:
+        return right
+    if right is FALSE or left is TRUE:
+        return left
+    if negation(left) is right:
+        return TRUE
+    return _make("add", (left, right), PLAIN, BOOL)
+
+
+def negation(condition: Expr) -> Expr:
+    """The condition's opposite: ``condition < true``."""
+    if condition in (TRUE, FALSE):
+        return FALSE if condition is TRUE else TRUE
+    if isinstance(condition.attribute, Order):
+        return less(condition.attribute.right, add(condition.attribute.left, 1))
+    if condition.op == "less_than" and condition.children[1] is TRUE:
+        return condition.children[0]
+    return _make("less_than", (condition, TRUE), PLAIN, BOOL)
+
+
+def binary(op: str, left: Expr, right: Expr) -> Expr:
+    """add, mul, mod, less_than or maximum of one dtype."""
+    if left.dtype == BOOL:
+        return _binary_of_bools(op, left, right)
+    if op == "less_than":
+        return _compare(left, right)
+    if op == "add":
+        return _add(left, right)
+    return _make(op, (left, right), PLAIN, left.dtype)
+
+
+def _binary_of_bools(op: str, left: Expr, right: Expr) -> Expr:
+    if op == "mul":
+        return both(left, right)
+    if op == "less_than":
+        return both(negation(left), right)
+    return either(left, right)
+
+
+def _position(value: Expr) -> Dim | None:
+    """The index whose value this is, if it is one (small integers included)."""
+    if isinstance(value.attribute, Position):
+        return value.attribute.index
+    if value.op == "number" and value.dtype == INT64:
+        return int(value_of(value))
+    return None
+
+
+def _compare(left: Expr, right: Expr) -> Expr:
+    a, b = _position(left), _position(right)
+    if a is not None and b is not None:
+        return less(a, b)
+    return _make("less_than", (left, right), PLAIN, BOOL)
+
+
+def _add(left: Expr, right: Expr) -> Expr:
+    """The sum. ``select(c, a, -0.0) + select(not c, b, -0.0)`` is ``select(c, a, b)`` exactly."""
+    for one, other in ((left, right), (right, left)):
+        if one is zero(one.dtype):
+            return other
+    if left.op == right.op == "select" and negation(left.children[0]) is right.children[0]:
+        empty = zero(left.dtype)
+        if left.children[2] is empty and right.children[2] is empty:
+            return select(left.children[0], left.children[1], right.children[1])
+    return _make("add", (left, right), PLAIN, left.dtype)
+
+
+def cast(value: Expr, dtype: DType) -> Expr:
+    """The value in another dtype; the integer of an index stays an index."""
+    if value.dtype == dtype:
+        return value
+    return _make("cast", (value,), PLAIN, dtype)
+
+
+def select(condition: Expr, yes: Expr, no: Expr) -> Expr:
+    """``yes`` where the condition holds, else ``no``."""
+    if condition is TRUE or yes is no:
+        return yes
+    if condition is FALSE:
+        return no
+    if yes.op == "select" and yes.children[2] is no:
+        return select(both(condition, yes.children[0]), yes.children[1], no)
+    return _make("select", (condition, yes, no), PLAIN, yes.dtype)
+
+
+def reduce(op: str, axis: Var, value: Expr) -> Expr:
+    """``sum`` or ``max`` over the axis; a sum of one point is taken there (``one_point``)."""
+    if op == "sum":
+        return one_point(axis, value)
+    return _make(op, (value,), Over(axis), value.dtype)
+
+
+def one_point(axis: Var, value: Expr) -> Expr:
+    """``sum_k select(k == e and rest, f(k), 0)`` is ``select(0 <= e < K and rest, f(e), 0)``.
+
+    Exact: every other term is -0.0, the identity of ``add``. A sum against a one-hot is a load.
+    """
+    if value.op == "select" and value.children[2] is zero(value.dtype):
+        terms = list(conjuncts(value.children[0]))
+        for low in terms:
+            for high in terms:
+                at = _pinned(axis, low, high)
+                if at is not None:
+                    rest = [one for one in terms if one is not low and one is not high]
+                    return _taken(axis, at, rest, value.children[1], value.children[2])
+    return _make("sum", (value,), Over(axis), value.dtype)
+
+
+def conjuncts(condition: Expr) -> Iterator[Expr]:
+    """The conditions whose conjunction this is."""
+    if condition.op == "mul":
+        for child in condition.children:
+            yield from conjuncts(child)
+    else:
+        yield condition
+
+
+def _pinned(axis: Var, low: Expr, high: Expr) -> Dim | None:
+    """``e`` if ``low`` says not (k < e) and ``high`` says not (e < k), with e free of the axis."""
+    k = var(axis.name, axis.extent)
+    if isinstance(low.attribute, Order) and isinstance(high.attribute, Order):
+        e = low.attribute.left
+        if low.attribute.right == add(k, 1) and high.attribute == Order(k, add(e, 1)):
+            return None if axis in variables(e) else e
+        return None
+    a, b = _negated_pair(low), _negated_pair(high)
+    if a is None or b is None or a[0] is not b[1] or a[1] is not b[0]:
+        return None
+    if _position(_uncast(a[0])) != k or axis in a[1].free or a[1].dtype.kind != "int":
+        return None
+    return Int((((Data(a[1], a[1].dtype.low, a[1].dtype.high),), 1),))
+
+
+def _uncast(value: Expr) -> Expr:
+    return value.children[0] if value.op == "cast" and value.dtype.kind == "int" else value
+
+
+def _negated_pair(condition: Expr) -> tuple[Expr, Expr] | None:
+    """``(a, b)`` if the condition is ``not (a < b)``."""
+    opposite = negation(condition)
+    if opposite.op == "less_than":
+        return opposite.children[0], opposite.children[1]
+    return None
+
+
+def _taken(axis: Var, at: Dim, rest: list[Expr], value: Expr, otherwise: Expr) -> Expr:
+    table: dict[Atom, Dim] = {axis: at}
+    condition = inside(at, axis.extent)
+    for one in rest:
+        condition = both(condition, substitute_expr(one, table))
+    return select(condition, substitute_expr(value, table), otherwise)
+
+
+# --- walking --------------------------------------------------------------------------------
+
+
+def rebuilt(expr: Expr, children: tuple[Expr, ...], dim: Callable[[Dim], Dim]) -> Expr:
+    """The same operation on other children and indices, through the constructors."""
+    attribute = expr.attribute
+    if isinstance(attribute, Access):
+        return load(attribute.buffer, map(dim, attribute.index))
+    if isinstance(attribute, Position):
+        return iota(dim(attribute.index))
+    if isinstance(attribute, Order):
+        return less(dim(attribute.left), dim(attribute.right))
+    if isinstance(attribute, Over):
+        axis = Var(attribute.axis.name, dim(attribute.axis.extent))
+        return reduce(expr.op, axis, children[0])
+    if expr.op == "number":
+        return expr
+    if expr.op == "cast":
+        return cast(children[0], expr.dtype)
+    if expr.op == "select":
+        return select(children[0], children[1], children[2])
+    return unary(expr.op, children[0]) if len(children) == 1 else binary(expr.op, *children)
+
+
+def transform(expr: Expr, dim: Callable[[Dim], Dim]) -> Expr:
+    """Every index in the value mapped by ``dim``, shared parts once."""
+    done: dict[Expr, Expr] = {}
+
+    def visit(one: Expr) -> Expr:
+        if one not in done:
+            done[one] = rebuilt(one, tuple(visit(child) for child in one.children), dim)
+        return done[one]
+
+    return visit(expr)
+
+
+def substitute_expr(expr: Expr, table: Mapping[Atom, Dim]) -> Expr:
+    """Replace index atoms everywhere."""
+    if not any(isinstance(atom, Var) for atom in table) or expr.free & set(table):
+        return transform(expr, lambda dim: substitute(dim, table))
+    return expr
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """Every value inside, once, children first; values inside data indices included."""
+    seen: set[Expr] = set()
+    stack: list[tuple[Expr, bool]] = [(expr, False)]
+    while stack:
+        one, expanded = stack.pop()
+        if one in seen:
+            continue
+        if expanded:
+            seen.add(one)
+            yield one
+            continue
+        stack.append((one, True))
+        stack += [(child, False) for child in one.children]
+        for dim in _dims(one.attribute):
+            for atom in atoms(dim):
+                if isinstance(atom, Data) and isinstance(atom.value, Expr):
+                    stack.append((atom.value, False))
+
+
+def dims_in(expr: Expr) -> Iterator[Dim]:
+    """Every index and extent that the value mentions."""
+    for one in walk(expr):
+        yield from _dims(one.attribute)
+        if isinstance(one.attribute, Over):
+            yield one.attribute.axis.extent
+
+
+def loads(expr: Expr) -> Iterator[Access]:
+    """Every load of the value."""
+    for one in walk(expr):
+        if isinstance(one.attribute, Access):
+            yield one.attribute
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """``buffer[index] = value`` for all points of ``axes``; ``index`` is one-to-one over them."""
+
+    buffer: Buffer
+    axes: tuple[Var, ...]
+    index: tuple[Dim, ...]
+    value: Expr
+
+    def __str__(self) -> str:
+        axes = " ".join(f"{v.name}:{v.extent}" for v in self.axes)
+        index = ", ".join(map(str, self.index))
+        return f"{self.buffer.name}[{index}] = {self.value}  for {axes}"
+
+
+def _text(expr: Expr) -> str:
+    attribute = expr.attribute
+    if isinstance(attribute, Access):
+        return f"{attribute.buffer.name}[{', '.join(map(str, attribute.index))}]"
+    if isinstance(attribute, Literal):
+        return f"{expr.dtype.short}({attribute.text})"
+    if isinstance(attribute, Position):
+        return f"iota({attribute.index})"
+    if isinstance(attribute, Order):
+        return f"less({attribute.left}, {attribute.right})"
+    inner = ", ".join(_text(child) for child in expr.children)
+    if isinstance(attribute, Over):
+        return f"{expr.op}({attribute.axis.name}:{attribute.axis.extent}, {inner})"
+    return f"{expr.dtype.short}({inner})" if expr.op == "cast" else f"{expr.op}({inner})"

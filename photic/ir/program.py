@@ -1,0 +1,147 @@
+"""The program form: what runs. Steps over buffers that have a role, a device and a layout.
+
+A ``Function`` is a kernel's meaning in index form over parameter buffers; a ``Kernel`` step calls
+one on the program's buffers, so that identical layers share a function. Everything after the
+search (memory plan, entry function, files) works on this form. It holds no code for a machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from photic.ir.dim import Dim, Symbol
+from photic.ir.graph import Payload
+from photic.ir.index import Buffer, Store
+
+Role = Literal["input", "output", "state", "constant", "temporary"]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a buffer's elements lie in memory: row-major, except one axis cut into panels.
+
+    With ``tile`` > 1, element ``(..., r, ...)`` of axis ``axis`` lies in panel ``r // tile`` (the
+    outermost axis), place ``r % tile`` (the innermost); the other axes keep their order between. The
+    last panel is filled with zeros.
+    """
+
+    axis: int
+    tile: int
+
+
+ROW_MAJOR = Layout(0, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A buffer of the program: what it is for, where it lives, how it lies."""
+
+    buffer: Buffer
+    role: Role
+    device: str
+    layout: Layout
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """The meaning of a kernel: stores over parameters, in order."""
+
+    name: str
+    parameters: tuple[Buffer, ...]
+    stores: tuple[Store, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """Run a function on these buffers, one for each of its parameters."""
+
+    function: str
+    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """Copy all of one buffer to another of the same shape and dtype."""
+
+    target: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """Run the body for ``counter = 0 .. trips-1``."""
+
+    counter: Symbol
+    trips: Dim
+    body: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """Run one of two bodies, chosen by a bool buffer of one element."""
+
+    condition: str
+    then: tuple[Step, ...]
+    otherwise: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Collective:
+    """Combine buffers of several devices element by element; each gets the result."""
+
+    op: Literal["sum", "max"]
+    buffers: tuple[str, ...]
+
+
+Step: TypeAlias = Kernel | Copy | Repeat | Branch | Collective
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Named places, functions, and the steps that run.
+
+    ``outputs`` maps the user's names to buffers; ``constants`` holds the arrays of constant places.
+    """
+
+    sizes: tuple[Symbol, ...]
+    places: dict[str, Place]
+    functions: dict[str, Function]
+    steps: tuple[Step, ...]
+    outputs: dict[str, str]
+    constants: dict[str, Payload]
+
+
+def all_steps(steps: tuple[Step, ...]) -> Iterator[Step]:
+    """Every step, those inside bodies included, in order."""
+    for step in steps:
+        yield step
+        if isinstance(step, Repeat):
+            yield from all_steps(step.body)
+        elif isinstance(step, Branch):
+            yield from all_steps(step.then)
+            yield from all_steps(step.otherwise)
+
+
+def touched(step: Step, program: Program) -> tuple[set[str], set[str]]:
+    """The buffers that a step (with all inside it) reads, and those that it writes."""
+    if isinstance(step, Copy):
+        return {step.source}, {step.target}
+    if isinstance(step, Collective):
+        return set(step.buffers), set(step.buffers)
+    if isinstance(step, Kernel):
+        function = program.functions[step.function]
+        names = dict(zip((one.name for one in function.parameters), step.arguments, strict=True))
+        written = {names[store.buffer.name] for store in function.stores}
+        return set(step.arguments), written
+    reads: set[str] = set()
+    writes: set[str] = set()
+    bodies = step.body if isinstance(step, Repeat) else (*step.then, *step.otherwise)
+    for inner in bodies:
+        more = touched(inner, program)
+        reads |= more[0]
+        writes |= more[1]
+    if isinstance(step, Branch):
+        reads.add(step.condition)
+    return reads, writes
