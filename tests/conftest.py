@@ -1,0 +1,54 @@
+"""What holds for every test: a cache of its own, repeatable randomness, named gaps.
+
+Without PHOTIC_CACHE in the environment, tests share one temporary cache folder per run, so that
+they neither read nor fill the user's. Tests with a real model (``-m model``) keep the user's cache,
+because a model is fetched once, not once per run.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import tempfile
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+PEERS = ("torch", "transformers")
+
+# The same examples in every run: a failure seen once can be seen again.
+settings.register_profile("repeatable", deadline=None, derandomize=True)
+settings.load_profile("repeatable")
+
+_made_folder = pytest.StashKey[str]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Workers of pytest-xdist inherit the variable, and so the folder, from their parent."""
+    with_models = "not model" not in (config.option.markexpr or "")
+    if "PHOTIC_CACHE" not in os.environ and not with_models:
+        config.stash[_made_folder] = tempfile.mkdtemp(prefix="photic-tests-")
+        os.environ["PHOTIC_CACHE"] = config.stash[_made_folder]
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if _made_folder in config.stash:
+        del os.environ["PHOTIC_CACHE"]
+        shutil.rmtree(config.stash[_made_folder], ignore_errors=True)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    missing = [name for name in PEERS if importlib.util.find_spec(name) is None]
+    if missing:
+        reason = f"{', '.join(missing)} not installed: pip install '.[peers]'"
+        for item in items:
+            if item.get_closest_marker("peers"):
+                item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """Random numbers, the same in every run."""
+    return np.random.default_rng(0)
