@@ -94,7 +94,7 @@ def _half(values: NDArray[np.floating]) -> Float32:
 
 def _codes(values: Float32, scale: Float32) -> Float32:
     """``round(values / scale)``, and 0 where the scale is 0."""
-    codes = np.zeros_like(values)
+    codes: Float32 = np.zeros_like(values)
     np.divide(values, scale, out=codes, where=scale != 0)
     np.rint(codes, out=codes)
     return codes
