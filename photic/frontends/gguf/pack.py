@@ -89,7 +89,8 @@ def _blocks(function: str, values: ArrayLike, kind: BlockType) -> tuple[Float32,
 
 def _half(values: NDArray[np.floating]) -> Float32:
     """Rounded to float16 and saturated, as float32."""
-    return np.clip(values, -LARGEST_HALF, LARGEST_HALF).astype(np.float16).astype(np.float32)
+    rounded: NDArray[np.float16] = np.clip(values, -LARGEST_HALF, LARGEST_HALF).astype(np.float16)
+    return rounded.astype(np.float32)
 
 
 def _codes(values: Float32, scale: Float32) -> Float32:
