@@ -188,9 +188,7 @@ def _routed_cast(source: str, dtype: str) -> str:
     if source == dtype:
         return "INLINE $T cast_$D_$T($T v) { return v; }\n"
     middle = CAST_THROUGH[source, dtype]
-    return (
-        f"INLINE $T cast_$FD_$T($F v) {{ return cast_{middle}_$T(cast_$FD_{middle}x$L(v)); }}\n"
-    )
+    return f"INLINE $T cast_$FD_$T($F v) {{ return cast_{middle}_$T(cast_$FD_{middle}x$L(v)); }}\n"
 
 
 def _lanes_fit(spec: str, bits: int, lanes: int) -> bool:

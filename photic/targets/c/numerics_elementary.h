@@ -36,8 +36,7 @@ INLINE $T mod_$T($T a, $T b) {
 //: exp2 : FLOAT : native
 INLINE $T exp2_$T($T x) {
 #if HAS_SCALE
-    $T f = reduce_$T(x);
-    return scale_$T(exp2part_$T(f), x - f);
+    return exp2scale_$T(x);
 #else
     return exp2steps_$T(x);
 #endif
@@ -98,54 +97,54 @@ INLINE $T exp2steps_$T($T x) {
     return exp2part_$T(f) * scale * sel_$T(small, ($T)(0x1p-127), ($T)(2.0));
 }
 
-// reduce: x - rint(x), +-0 at infinities. scale: x * 2^n, rounded once.
-//: reduce : f32 : 16
-INLINE $T reduce_$T($T x) { return __builtin_ia32_reduceps512_mask(x, 0, x, (unsigned short)-1, 4); }
-
-//: reduce : f32 : 8
-INLINE $T reduce_$T($T x) { return __builtin_ia32_reduceps256_mask(x, 0, x, (unsigned char)-1); }
-
-//: reduce : f32 : 4
-INLINE $T reduce_$T($T x) { return __builtin_ia32_reduceps128_mask(x, 0, x, (unsigned char)-1); }
-
-//: reduce : f64 : 8
-INLINE $T reduce_$T($T x) { return __builtin_ia32_reducepd512_mask(x, 0, x, (unsigned char)-1, 4); }
-
-//: reduce : f64 : 4
-INLINE $T reduce_$T($T x) { return __builtin_ia32_reducepd256_mask(x, 0, x, (unsigned char)-1); }
-
-//: reduce : f64 : 2
-INLINE $T reduce_$T($T x) { return __builtin_ia32_reducepd128_mask(x, 0, x, (unsigned char)-1); }
-
-//: scale : f32 : 16
-INLINE $T scale_$T($T x, $T n) {
-    return __builtin_ia32_scalefps512_mask(x, n, x, (unsigned short)-1, 4);
+// AVX-512: reduce gives x - rint(x), 0 at infinities; scalef gives x * 2^n, rounded once.
+//: exp2scale : f32 : 16
+#if HAS_SCALE
+INLINE $T exp2scale_$T($T x) {
+    $T f = __builtin_ia32_reduceps512_mask(x, 0, x, (unsigned short)-1, 4);
+    return __builtin_ia32_scalefps512_mask(exp2part_$T(f), x - f, x, (unsigned short)-1, 4);
 }
+#endif
 
-//: scale : f32 : 8
-INLINE $T scale_$T($T x, $T n) {
-    return __builtin_ia32_scalefps256_mask(x, n, x, (unsigned char)-1);
+//: exp2scale : f32 : 8
+#if HAS_SCALE
+INLINE $T exp2scale_$T($T x) {
+    $T f = __builtin_ia32_reduceps256_mask(x, 0, x, (unsigned char)-1);
+    return __builtin_ia32_scalefps256_mask(exp2part_$T(f), x - f, x, (unsigned char)-1);
 }
+#endif
 
-//: scale : f32 : 4
-INLINE $T scale_$T($T x, $T n) {
-    return __builtin_ia32_scalefps128_mask(x, n, x, (unsigned char)-1);
+//: exp2scale : f32 : 4
+#if HAS_SCALE
+INLINE $T exp2scale_$T($T x) {
+    $T f = __builtin_ia32_reduceps128_mask(x, 0, x, (unsigned char)-1);
+    return __builtin_ia32_scalefps128_mask(exp2part_$T(f), x - f, x, (unsigned char)-1);
 }
+#endif
 
-//: scale : f64 : 8
-INLINE $T scale_$T($T x, $T n) {
-    return __builtin_ia32_scalefpd512_mask(x, n, x, (unsigned char)-1, 4);
+//: exp2scale : f64 : 8
+#if HAS_SCALE
+INLINE $T exp2scale_$T($T x) {
+    $T f = __builtin_ia32_reducepd512_mask(x, 0, x, (unsigned char)-1, 4);
+    return __builtin_ia32_scalefpd512_mask(exp2part_$T(f), x - f, x, (unsigned char)-1, 4);
 }
+#endif
 
-//: scale : f64 : 4
-INLINE $T scale_$T($T x, $T n) {
-    return __builtin_ia32_scalefpd256_mask(x, n, x, (unsigned char)-1);
+//: exp2scale : f64 : 4
+#if HAS_SCALE
+INLINE $T exp2scale_$T($T x) {
+    $T f = __builtin_ia32_reducepd256_mask(x, 0, x, (unsigned char)-1);
+    return __builtin_ia32_scalefpd256_mask(exp2part_$T(f), x - f, x, (unsigned char)-1);
 }
+#endif
 
-//: scale : f64 : 2
-INLINE $T scale_$T($T x, $T n) {
-    return __builtin_ia32_scalefpd128_mask(x, n, x, (unsigned char)-1);
+//: exp2scale : f64 : 2
+#if HAS_SCALE
+INLINE $T exp2scale_$T($T x) {
+    $T f = __builtin_ia32_reducepd128_mask(x, 0, x, (unsigned char)-1);
+    return __builtin_ia32_scalefpd128_mask(exp2part_$T(f), x - f, x, (unsigned char)-1);
 }
+#endif
 
 // ---- log2: x = 2^e * m, sqrt(1/2) <= m < sqrt(2) ----------------------------------------------------
 

@@ -251,9 +251,9 @@ INLINE $T mod_$T($T a, $T b) {
 
 //: mod : INT : many
 INLINE $T mod_$T($T a, $T b) {
-    $T divisor = (b == 0) | (b == -1) ? ($T)(1) : b;
+    $T divisor = ((b == 0) | (b == -1)) ? ($T)(1) : b;
     $T r = a % divisor;
-    return (r != 0) & ((r ^ divisor) < 0) ? r + divisor : r;
+    return ((r != 0) & ((r ^ divisor) < 0)) ? r + divisor : r;
 }
 
 // The quotient fits 29 bits, so that its product with a 24-bit divisor is exact in float64.
