@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from keyword import iskeyword
 from math import gcd
 from typing import Protocol, TypeAlias, Union
 
@@ -188,8 +189,11 @@ def symbol(name: str, low: int, high: int) -> Int:
         raise BadArgument(
             op="dim", argument="range", given=f"{low}..{high}", expected="0 <= low <= high"
         )
-    if not name.isidentifier():
-        raise BadArgument(op="dim", argument="name", given=repr(name), expected="an identifier")
+    is_axis = name[:1] == "i" and name[1:].isdigit()  # i0, i1, ...: the axis variables of views
+    if not (name.isidentifier() and name.isascii()) or is_axis or iskeyword(name):
+        raise BadArgument(
+            op="dim", argument="name", given=repr(name), expected="an ASCII identifier, not i0, i1"
+        )
     return _atom(Symbol(name, low, high))
 
 

@@ -20,14 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import as_strided
 
-from photic.base.errors import (
-    BrokenGraph,
-    InputDtype,
-    InputMissing,
-    InputShape,
-    SizeMissing,
-    SizeOutOfRange,
-)
+from photic.base import errors
 from photic.ir.dim import Atom, Data, Dim, Symbol, Var, coefficient_of, substitute, variables
 from photic.ir.dim import evaluate as number_of
 from photic.ir.dtype import BFLOAT16, DType, dtype_of
@@ -136,7 +129,7 @@ class _Run:
         """A NumPy integer, so that a division by an empty extent gives 0 and does not stop."""
         assert isinstance(atom, Symbol)
         if atom.name not in self.sizes:
-            raise SizeMissing(name=atom.name)
+            raise errors.SizeMissing(name=atom.name)
         return np.int64(self.sizes[atom.name])  # type: ignore[return-value]
 
     def shape(self, shape: Shape) -> tuple[int, ...]:
@@ -173,7 +166,7 @@ def evaluate(
     values: dict[Node, Results] = {}
     for name, node in named_sources(graph, "input").items():
         if name not in inputs:
-            raise InputMissing(name=name, expected=node, given=", ".join(inputs))
+            raise errors.InputMissing(name=name, expected=node, given=", ".join(inputs))
         values[node] = (_given(name, node, inputs[name], run),)
     kept = named_sources(graph, "state")
     for name, node in kept.items():
@@ -206,16 +199,16 @@ def _check_sizes(graph: Graph, run: _Run) -> None:
     for name, size in sizes_of(graph).items():
         given = int(run.lookup(size))
         if not size.low <= given <= size.high:
-            raise SizeOutOfRange(name=name, given=given, low=size.low, high=size.high)
+            raise errors.SizeOutOfRange(name=name, given=given, low=size.low, high=size.high)
 
 
 def _given(name: str, node: Node, array: Array, run: _Run) -> Array:
     shape, dtype = run.shape(node.shape), run.dtype(node.dtype)
     if array.shape != shape:
-        raise InputShape(name=name, given=array.shape, expected=shape)
+        raise errors.InputShape(name=name, given=array.shape, expected=shape)
     if array.dtype == dtype or (run.widen and _is_float(array.dtype) and _is_float(dtype)):
         return array.astype(dtype, copy=False)
-    raise InputDtype(name=name, given=array.dtype, expected=str(node.dtype))
+    raise errors.InputDtype(name=name, given=array.dtype, expected=str(node.dtype))
 
 
 # --- nodes ----------------------------------------------------------------------------------
@@ -361,7 +354,7 @@ def _gathered(array: Array, one: Operand, shape: tuple[int, ...], run: _Run) -> 
     return np.broadcast_to(np.where(is_inside, array[tuple(places)], nothing), shape)
 
 
-def _outside(one: Operand, axis: int) -> BrokenGraph:
-    return BrokenGraph(
+def _outside(one: Operand, axis: int) -> errors.BrokenGraph:
+    return errors.BrokenGraph(
         form="graph", where=one.node, problem=f"a view reads outside axis {axis} of its source"
     )

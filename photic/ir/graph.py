@@ -257,10 +257,9 @@ def dependents(outputs: Iterable[Operand], roots: set[Node]) -> set[Node]:
 def _outside(outputs: Iterable[Operand], inside: set[Node]) -> list[Operand]:
     """Values that nodes of the body, or its outputs, read from outside the body."""
     seen: dict[Node, None] = {}
-    for node in sorted(inside, key=lambda one: one.serial):
-        for one in node.operands:
-            if one.node not in inside:
-                seen[one.node] = None
+    for node in topological([one.node for one in outputs]):
+        if node in inside:
+            seen.update((one.node, None) for one in node.operands if one.node not in inside)
     for one in outputs:
         if one.node not in inside:
             seen[one.node] = None
