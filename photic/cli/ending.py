@@ -1,13 +1,15 @@
 """How a command ends: the exit codes, and the one place that turns exceptions into them.
 
-A user's mistake ends in a message, never in a traceback. A fault of photic's own keeps its
-traceback, since nobody can mend it without one. Wrong options are typer's to report (exit code 2).
+A warning is one line on stderr. A user's mistake ends in a message, never in a traceback. A fault
+of photic's own keeps its traceback, since nobody can mend it without one. Wrong options are
+typer's to report (exit code 2).
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
@@ -31,7 +33,9 @@ class Ending(IntEnum):
 def endings() -> Iterator[None]:
     """Turn a user's error, Ctrl-C and a reader that left into their exit codes."""
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.showwarning = _print_warning
+            yield
         sys.stdout.flush()
     except PhoticError as error:
         print(f"error: {error}", file=sys.stderr)
@@ -41,6 +45,11 @@ def endings() -> Iterator[None]:
     except BrokenPipeError:
         _silence_stdout()
         raise typer.Exit(Ending.PIPE_CLOSED) from None
+
+
+def _print_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """In place of Python's own form, which shows a line of our source."""
+    print(f"warning: {message}", file=sys.stderr)
 
 
 def _silence_stdout() -> None:

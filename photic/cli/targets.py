@@ -45,7 +45,13 @@ def described(name: str, find_facts: Callable[[], object]) -> Iterator[str]:
     yield f"{name}: available"
     assert is_dataclass(found)
     for field in fields(found):
-        yield f"  {field.name.replace('_', ' ')}: {fact_text(getattr(found, field.name))}"
+        yield f"  {fact_line(field.name, getattr(found, field.name))}"
+
+
+def fact_line(name: str, value: object) -> str:
+    """``cache_bytes`` 4096 as ``cache: 4096 bytes``; other units stay in the name."""
+    words = name.removesuffix("_bytes").replace("_", " ")
+    return f"{words}: {fact_text(value)}{' bytes' if name.endswith('_bytes') else ''}"
 
 
 def fact_text(value: object) -> str:

@@ -43,6 +43,7 @@ class FakeOpening:
 
     session: FakeSession | BaseException
     stages: tuple[tuple[str, int, int], ...] = ()
+    meanwhile: Callable[[], None] = lambda: None
     calls: list[tuple[str, int | None]] = field(default_factory=list)
 
     def __call__(
@@ -51,6 +52,7 @@ class FakeOpening:
         self.calls.append((model, context))
         for stage in self.stages:
             progress(*stage)
+        self.meanwhile()
         if isinstance(self.session, BaseException):
             raise self.session
         return self.session

@@ -7,38 +7,25 @@ import signal
 import subprocess
 import sys
 import types
-from dataclasses import dataclass
+import warnings
 
 import pytest
 from cli.fakes import FakeOpening, FakeSession
+from cli.processes import fake_run
 from typer.testing import CliRunner
 
-from photic.base.errors import ModelUnknown
+from photic.base.errors import ModelUnknown, PhoticWarning
 from photic.base.trace import emit
 from photic.cli.main import app
+from photic.language.sampling import SamplingOptions
 
 runner = CliRunner()
-
-
-@dataclass(frozen=True)
-class FakeOptions:
-    """The sampling options as the cli passes them."""
-
-    temperature: float
-    top_k: int
-    top_p: float
-    min_p: float
-    repetition_penalty: float
-    seed: int
 
 
 def install(monkeypatch: pytest.MonkeyPatch, opening: FakeOpening) -> FakeOpening:
     session = types.ModuleType("photic.language.session")
     session.open_session = opening  # type: ignore[attr-defined]
-    sampling = types.ModuleType("photic.language.sampling")
-    sampling.SamplingOptions = FakeOptions  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "photic.language.session", session)
-    monkeypatch.setitem(sys.modules, "photic.language.sampling", sampling)
     return opening
 
 
@@ -79,10 +66,15 @@ def test_every_option_reaches_the_session(monkeypatch: pytest.MonkeyPatch) -> No
             "system": "Short.",
             "raw": True,
             "max_tokens": 7,
-            "sampling": FakeOptions(0.5, 40, 0.9, 0.05, 1.1, 3),
+            "sampling": SamplingOptions(0.5, 40, 0.9, 0.05, 1.1, 3),
             "stops": ("END", "STOP"),
         }
     ]
+
+
+def test_without_options_sampling_is_as_the_library_does_it(session: FakeSession) -> None:
+    runner.invoke(app, ["run", "m", "Why?"])
+    assert session.calls[0]["sampling"] == SamplingOptions()
 
 
 @pytest.mark.parametrize("arguments", [["run", "m"], ["run", "m", "-"]])
@@ -160,43 +152,29 @@ def test_a_log_file_gets_one_line_per_stage(monkeypatch: pytest.MonkeyPatch) -> 
 def test_photic_show_prints_the_events_of_the_named_stages(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    class Telling(FakeOpening):
-        def __call__(self, model: str, **rest: object) -> FakeSession:  # type: ignore[override]
-            emit("times", "pass", seconds=1.5)
-            emit("source", "kernel", text="a\nb")
-            emit("graph", "not shown")
-            return FakeSession()
+    def tell() -> None:
+        emit("times", "pass", seconds=1.5)
+        emit("source", "kernel", text="a\nb")
+        emit("graph", "not shown")
 
-    install(monkeypatch, Telling(FakeSession()))
+    install(monkeypatch, FakeOpening(FakeSession(), meanwhile=tell))
     monkeypatch.setenv("PHOTIC_SHOW", "times,source")
     result = runner.invoke(app, ["run", "m", "Why?"])
     assert result.stderr == "[times] pass seconds=1.5\n[source] kernel\ntext:\na\nb\n"
 
 
-FAKE_RUN = """
-import sys, types, signal
-sys.path.insert(0, {tests!r})
-from cli.fakes import FakeOpening, FakeSession
-from photic.cli import main
-import photic.language
-session = types.ModuleType("photic.language.session")
-session.open_session = FakeOpening(FakeSession(({pieces})))
-sampling = types.ModuleType("photic.language.sampling")
-sampling.SamplingOptions = dict
-sys.modules["photic.language.session"] = session
-sys.modules["photic.language.sampling"] = sampling
-sys.argv = ["photic", "run", "m", "Why?"]
-main.run()
-"""
+@pytest.mark.filterwarnings("default")
+def test_a_warning_is_one_line_on_stderr(monkeypatch: pytest.MonkeyPatch) -> None:
+    def warn() -> None:
+        warnings.warn("the cache is read-only", PhoticWarning, stacklevel=2)
 
-
-def fake_run(pieces: str) -> str:
-    tests = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    return FAKE_RUN.format(tests=tests, pieces=pieces)
+    install(monkeypatch, FakeOpening(FakeSession(), meanwhile=warn))
+    result = runner.invoke(app, ["run", "m", "Why?"])
+    assert (result.exit_code, result.stderr) == (0, "warning: the cache is read-only\n")
 
 
 def test_a_reader_that_leaves_early_ends_the_run_quietly() -> None:
-    code = fake_run("'word ' for _ in range(10**6)")
+    code = fake_run("'word ' for _ in range(10**6)", "")
     process = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -210,7 +188,7 @@ def test_a_reader_that_leaves_early_ends_the_run_quietly() -> None:
 
 def test_characters_that_the_terminal_cannot_show_do_not_stop_the_answer() -> None:
     result = subprocess.run(
-        [sys.executable, "-c", fake_run("'a', '\\U0001f44d', 'b'")],
+        [sys.executable, "-c", fake_run("'a', '\\U0001f44d', 'b'", "")],
         env={**os.environ, "PYTHONIOENCODING": "ascii"},
         capture_output=True,
         timeout=60,
@@ -219,7 +197,7 @@ def test_characters_that_the_terminal_cannot_show_do_not_stop_the_answer() -> No
 
 
 def test_ctrl_c_in_a_real_process_exits_with_130() -> None:
-    code = fake_run("signal.raise_signal(signal.SIGINT) or 'a' for _ in '1'")
+    code = fake_run("signal.raise_signal(signal.SIGINT) or 'a' for _ in '1'", "")
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60)
     assert result.returncode == 128 + signal.SIGINT
     assert result.stderr == b""

@@ -35,7 +35,7 @@ def test_an_available_target_lists_its_facts(monkeypatch: pytest.MonkeyPatch) ->
     assert result.stdout.splitlines() == [
         "c: available",
         "  processor: test",
-        "  vector bytes: 64",
+        "  vector: 64 bytes",
         "  has dots: yes",
         "  units: amx, vnni",
         "  spare: none",
