@@ -40,6 +40,7 @@
 #define SPINS_PER_CLOCK 16
 #define CHUNKS_PER_THREAD 4
 #define WAKE_FAN_OUT 4
+#define PATIENCE_SPINS 32 /* 0.5 to 2 microseconds */
 #define STACK_BYTES (2 << 20)
 #define LINE 128 /* two cache lines: neighbours are fetched in pairs */
 
@@ -119,23 +120,6 @@ static inline uint64_t float_mode(void) { return 0; }
 static inline void set_float_mode(uint64_t mode) { (void)mode; }
 #endif
 
-/* --- one thread's work -------------------------------------------------------------------- */
-
-static void work(photic_pool *pool, int64_t index) {
-  int64_t threads = pool->threads, chunk = pool->chunk;
-  char *scratch = pool->scratch + index * pool->scratch_stride;
-  for (int64_t step = 0; step < threads; step++) {
-    int64_t victim = index + step;
-    share *one = &pool->shares[victim < threads ? victim : victim - threads];
-    while (atomic_load_explicit(&one->next, memory_order_relaxed) < one->end) {
-      int64_t begin = atomic_fetch_add_explicit(&one->next, chunk, memory_order_relaxed);
-      if (begin >= one->end) break;
-      int64_t end = one->end - begin < chunk ? one->end : begin + chunk;
-      pool->kernel(pool->buffers, pool->sizes, scratch, begin, end);
-    }
-  }
-}
-
 #if PHOTIC_THREADS
 
 static inline void relax(void) {
@@ -144,6 +128,42 @@ static inline void relax(void) {
 #elif defined(__aarch64__)
   __asm__ volatile("isb");
 #endif
+}
+
+/* --- one thread's work -------------------------------------------------------------------- */
+
+/* Take chunks off one share until it is empty. */
+static void take_chunks(photic_pool *pool, share *from, char *scratch) {
+  int64_t chunk = pool->chunk;
+  while (atomic_load_explicit(&from->next, memory_order_relaxed) < from->end) {
+    int64_t begin = atomic_fetch_add_explicit(&from->next, chunk, memory_order_relaxed);
+    if (begin >= from->end) return;
+    int64_t end = from->end - begin < chunk ? from->end : begin + chunk;
+    pool->kernel(pool->buffers, pool->sizes, scratch, begin, end);
+  }
+}
+
+/* What another thread is about to do lies in its cache: fetching it from there costs more than a
+   short job takes. So wait a little before helping, unless nobody else is here. */
+static int wait_for_owner(photic_pool *pool, share *from, int patience) {
+  if (!(atomic_load_explicit(&pool->state, memory_order_relaxed) & JOINED)) return 0;
+  while (patience > 0 && atomic_load_explicit(&from->next, memory_order_relaxed) < from->end) {
+    relax();
+    patience--;
+  }
+  return patience;
+}
+
+static void work(photic_pool *pool, int64_t index) {
+  char *scratch = pool->scratch + index * pool->scratch_stride;
+  int64_t threads = pool->threads;
+  int patience = PATIENCE_SPINS;
+  take_chunks(pool, &pool->shares[index], scratch);
+  for (int64_t step = 1; step < threads; step++) {
+    int64_t other = index + step < threads ? index + step : index + step - threads;
+    patience = wait_for_owner(pool, &pool->shares[other], patience);
+    take_chunks(pool, &pool->shares[other], scratch);
+  }
 }
 
 static int64_t now_nanoseconds(void) {
