@@ -406,6 +406,44 @@ def substitute_expr(expr: Expr, table: Mapping[Atom, Dim]) -> Expr:
     return expr
 
 
+def renamed(expr: Expr, table: Mapping[Atom, Dim], buffers: Mapping[Buffer, Buffer]) -> Expr:
+    """The value over other buffers and variables (those of reductions included)."""
+    done: dict[Expr, Expr] = {}
+
+    def dim(one: Dim) -> Dim:
+        return substitute(_with_data(one, visit), table)
+
+    def visit(one: Expr) -> Expr:
+        if one in done:
+            return done[one]
+        children = tuple(visit(child) for child in one.children)
+        attribute = one.attribute
+        if isinstance(attribute, Access):
+            done[one] = load(buffers[attribute.buffer], map(dim, attribute.index))
+        elif isinstance(attribute, Over):
+            (axis,) = variables(table[attribute.axis])
+            done[one] = _make(one.op, children, Over(axis), one.dtype)
+        else:
+            done[one] = rebuilt(one, children, dim)
+        return done[one]
+
+    return visit(expr)
+
+
+def _with_data(value: Dim, visit: Callable[[Expr], Expr]) -> Dim:
+    """An index with the values inside its data atoms mapped."""
+    table: dict[Atom, Dim] = {}
+    for atom in atoms(value):
+        if isinstance(atom, Data) and isinstance(atom.value, Expr):
+            table[atom] = Int((((Data(visit(atom.value), atom.low, atom.high),), 1),))
+    return substitute(value, table) if table else value
+
+
+def dim_depends(value: Dim, axes: Iterable[Var]) -> bool:
+    """True if an index depends on any of the variables."""
+    return bool(variables(value) & set(axes))
+
+
 def walk(expr: Expr) -> Iterator[Expr]:
     """Every value inside, once, children first; values inside data indices included."""
     seen: set[Expr] = set()

@@ -23,7 +23,7 @@ class Layout:
     """How a buffer's elements lie in memory: row-major, except one axis cut into panels.
 
     With ``tile`` > 1, element ``(..., r, ...)`` of axis ``axis`` lies in panel ``r // tile`` (the
-    outermost axis), place ``r % tile`` (the innermost); the other axes keep their order between. The
+    outermost axis), place ``r % tile`` (innermost); the other axes keep their order between. The
     last panel is filled with zeros.
     """
 

@@ -1,0 +1,107 @@
+"""Axes as mixed-radix numbers of parts: where an index divides a variable, the variable is split.
+
+Before: ``sum k:576 ... w[k // 32, k % 32]``. After: ``sum b:18 sum i:32 ... w[b, i]``. Short parts of a
+reduction go innermost, where a tile writes them out. Variables whose divisors are no chain stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from photic.ir import index as form
+from photic.ir.dim import Atom, Dim, FloorDiv, Mod, Var, add, atoms, exact_div, mul, var
+from photic.ir.dim import substitute as put
+from photic.ir.index import Expr, Over, Store
+
+SHORT = 8  # values; a reduction this short is written out instead of looped
+
+
+def split_parts(store: Store) -> Store:
+    """The store with every divided variable split, until none is left that can be."""
+    while True:
+        cuts = _cuts(store)
+        splits = {axis: made for axis, at in cuts.items() if (made := _parts(axis, at))}
+        if not splits:
+            return store
+        store = _split(store, splits)
+
+
+def _dims(store: Store) -> Iterator[Dim]:
+    yield from store.index
+    yield from form.dims_in(store.value)
+
+
+def _cuts(store: Store) -> dict[Var, set[int]]:
+    """The constants by which each variable is divided on its own."""
+    found: dict[Var, set[int]] = {}
+    for dim in _dims(store):
+        for atom in atoms(dim):
+            if isinstance(atom, FloorDiv | Mod) and isinstance(atom.bottom, int):
+                axis = _alone(atom.top)
+                if axis is not None:
+                    found.setdefault(axis, set()).add(atom.bottom)
+    return found
+
+
+def _alone(top: Dim) -> Var | None:
+    if isinstance(top, int) or len(top.terms) != 1:
+        return None
+    (monomial, coefficient) = top.terms[0]
+    only = monomial[0] if len(monomial) == 1 and coefficient == 1 else None
+    return only if isinstance(only, Var) else None
+
+
+def _parts(axis: Var, cuts: set[int]) -> tuple[Var, ...]:
+    """The parts of a variable, outermost first; none if the divisors are no chain."""
+    sizes: list[Dim] = [1, *sorted(cuts), axis.extent]
+    extents: list[Dim] = []
+    for small, large in zip(sizes, sizes[1:], strict=False):
+        ratio = exact_div(large, small)
+        if ratio is None or ratio == 0:
+            return ()
+        extents.append(ratio)
+    parts = [Var(f"{axis.name}_{k}", n) for k, n in enumerate(reversed(extents))]
+    return tuple(parts) if sum(1 for one in parts if one.extent != 1) > 1 else ()
+
+
+def _joined(parts: tuple[Var, ...]) -> Dim:
+    total: Dim = 0
+    for one in parts:
+        total = add(mul(total, one.extent), var(one.name, one.extent))
+    return total
+
+
+def _split(store: Store, splits: dict[Var, tuple[Var, ...]]) -> Store:
+    table: dict[Atom, Dim] = {axis: _joined(parts) for axis, parts in splits.items()}
+    axes = [part for axis in store.axes for part in splits.get(axis, (axis,))]
+    kept = tuple(one for one in axes if one.extent != 1)
+    index = tuple(put(one, table) for one in store.index)
+    return Store(store.buffer, kept, index, _split_value(store.value, splits, table))
+
+
+def _split_value(value: Expr, splits: dict[Var, tuple[Var, ...]], table: dict[Atom, Dim]) -> Expr:
+    done: dict[Expr, Expr] = {}
+
+    def visit(one: Expr) -> Expr:
+        if one not in done:
+            children = tuple(visit(child) for child in one.children)
+            if isinstance(one.attribute, Over) and one.attribute.axis in splits:
+                done[one] = _nested(one.op, splits[one.attribute.axis], children[0])
+            else:
+                done[one] = form.rebuilt(one, children, lambda dim: put(dim, table))
+        return done[one]
+
+    return visit(value)
+
+
+def _nested(op: str, parts: tuple[Var, ...], value: Expr) -> Expr:
+    """Nested reductions over the parts, short ones innermost."""
+    for part in sorted(parts, key=is_short, reverse=True):
+        if part.extent != 1:
+            value = form.reduce(op, part, value)
+    return value
+
+
+def is_short(axis: Var) -> bool:
+    """True for a constant extent that a tile writes out."""
+    return isinstance(axis.extent, int) and axis.extent <= SHORT

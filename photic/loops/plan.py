@@ -1,0 +1,199 @@
+"""The default choices for a kernel, from target facts alone: no measuring.
+
+One output or reduction variable goes across vectors, so that loads and the store are contiguous
+(constants can be re-laid to be so); outputs that reuse the same loads are unrolled into a register
+tile. ``loops/build.py`` makes the nest. The search explores all other nests; this one is where it
+starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from photic.ir import index as form
+from photic.ir.dim import (
+    Data,
+    FloorDiv,
+    Mod,
+    Var,
+    add,
+    atoms,
+    bounds,
+    coefficient_of,
+    mod,
+    mul,
+    substitute,
+    var,
+    variables,
+)
+from photic.ir.index import Access, Expr, Over, Store
+from photic.ir.program import ROW_MAJOR, Function, Layout
+from photic.loops.layout import offset
+from photic.loops.parts import is_short, split_parts
+from photic.loops.target import Machine
+
+REDUCED_WEIGHT = 8  # a load inside a reduction counts this often against one outside
+BROADCAST_COST = 0.25  # of a contiguous load
+WIDE_TILE = 4  # vectors side by side in a tile
+PAIR = 4  # rows and columns of a tile whose vectors run along a reduction
+SPARE_REGISTERS = 3  # for operands and addresses
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The decisions of one nest."""
+
+    store: Store
+    lanes: Var | None
+    width: int
+    count: int
+    rows: tuple[tuple[Var, int], ...]
+    layouts: dict[str, Layout]
+
+
+def choose(function: Function, constants: frozenset[str], machine: Machine) -> Choice:
+    """Decide the vector variable, the register tile and the layouts wanted of constants."""
+    store = split_parts(function.stores[0])
+    width = _width(store, machine)
+    best, lanes = _cost(store, None, width, constants), None
+    for axis in (*store.axes, *_reduction_axes(store.value)):
+        cost = _cost(store, axis, width, constants)
+        if cost < best and _is_legal(store, axis):
+            best, lanes = cost, axis
+    count, rows = _register_tile(store, lanes, width, machine)
+    layouts = _layouts(store, lanes, width * count, constants)
+    return Choice(store, lanes, width if lanes else 1, count, rows, layouts)
+
+
+def _width(store: Store, machine: Machine) -> int:
+    """Lanes of a vector: set by the widest number that the kernel computes with."""
+    sizes = [4]
+    for one in form.walk(store.value):
+        if one.op not in ("iota", "less", "number"):
+            sizes.append(one.dtype.bytes if one.dtype.kind == "float" else 4)
+    return machine.vector_bytes // max(sizes)
+
+
+def _reduction_axes(value: Expr) -> list[Var]:
+    return [one.attribute.axis for one in form.walk(value) if isinstance(one.attribute, Over)]
+
+
+def _weighted_loads(value: Expr) -> Iterator[tuple[Access, int, frozenset[Var]]]:
+    """Each load with its weight and the reductions that it stands in."""
+    seen: set[tuple[Expr, frozenset[Var]]] = set()
+    stack: list[tuple[Expr, frozenset[Var]]] = [(value, frozenset())]
+    while stack:
+        one, bound = stack.pop()
+        if (one, bound) in seen:
+            continue
+        seen.add((one, bound))
+        if isinstance(one.attribute, Access):
+            yield one.attribute, REDUCED_WEIGHT if bound else 1, bound
+        if isinstance(one.attribute, Over):
+            bound |= {one.attribute.axis}
+        stack += [(child, bound) for child in one.children]
+
+
+def _cost(store: Store, lanes: Var | None, width: int, constants: frozenset[str]) -> float:
+    """A relative cost of the kernel's memory accesses with this vector variable."""
+    total = 0.0
+    for access, weight, bound in _weighted_loads(store.value):
+        if lanes is None or (lanes not in store.axes and lanes not in bound):
+            total += weight * width
+        else:
+            total += weight * _access_cost(access, lanes, width, constants)
+    if lanes is None or lanes not in store.axes:
+        total += width
+    else:
+        target = Access(store.buffer, store.index)
+        total += _access_cost(target, lanes, width, frozenset())
+    total += REDUCED_WEIGHT * (lanes is not None and lanes not in store.axes)
+    return total if lanes is None else total / _used_share(lanes, width)
+
+
+def _access_cost(access: Access, lanes: Var, width: int, constants: frozenset[str]) -> float:
+    place = offset(access.buffer.shape, ROW_MAJOR, access.index)
+    stride = coefficient_of(place, lanes)
+    if stride == 0:
+        return BROADCAST_COST
+    if stride == 1 or (access.buffer.name in constants and _cut_axis(access, lanes) is not None):
+        return 1.0
+    return float(width)
+
+
+def _used_share(lanes: Var, width: int) -> float:
+    """The share of vector lanes in use: at the smallest size of a symbolic extent."""
+    low, high = bounds(lanes.extent)
+    extent = max(1, high if low == high else low)
+    return extent / (-(-extent // width) * width)
+
+
+def _is_legal(store: Store, lanes: Var) -> bool:
+    """Vectors need indices that are affine in their variable."""
+    if is_short(lanes) and lanes not in store.axes:
+        return False
+    for dim in (*store.index, *form.dims_in(store.value)):
+        for atom in atoms(dim):
+            if isinstance(atom, FloorDiv | Mod) and lanes in variables(atom.top):
+                return False
+            if isinstance(atom, Data) and lanes in atom.value.variables():
+                return False
+        if not isinstance(coefficient_of(dim, lanes), int) and lanes in variables(dim):
+            return False
+    return True
+
+
+def _cut_axis(access: Access, lanes: Var) -> int | None:
+    """The axis of a constant that moves with the vector variable, one for one, if only one does."""
+    moving = [k for k, one in enumerate(access.index) if lanes in variables(one)]
+    if len(moving) != 1 or coefficient_of(access.index[moving[0]], lanes) != 1:
+        return None
+    return moving[0] if isinstance(access.buffer.shape[moving[0]], int) else None
+
+
+def _register_tile(
+    store: Store, lanes: Var | None, width: int, machine: Machine
+) -> tuple[int, tuple[tuple[Var, int], ...]]:
+    """How many vectors side by side, and which outputs are unrolled how often."""
+    reductions = _reduction_axes(store.value)
+    if lanes is None:
+        return 1, ()
+    fitting = max(1, -(-bounds(lanes.extent)[1] // width))
+    if not reductions:
+        return min(WIDE_TILE, fitting), ()
+    reused = [axis for axis in store.axes if axis is not lanes and _is_reused(store, axis)]
+    if lanes not in store.axes:
+        rows = tuple((axis, PAIR) for axis in reused[-2:])
+        return (1 if rows else min(WIDE_TILE, fitting)), rows
+    count = min(WIDE_TILE if machine.vector_registers > 16 else 2, fitting)
+    if not reused:
+        return count, ()
+    best = max(reused, key=lambda axis: bounds(axis.extent)[1])
+    free = machine.vector_registers - count - SPARE_REGISTERS
+    return count, ((best, min(8, max(1, free // count))),)
+
+
+def _is_reused(store: Store, axis: Var) -> bool:
+    """True if a load inside a reduction does not depend on this output variable."""
+    inner = [access for access, weight, _ in _weighted_loads(store.value) if weight > 1]
+    free = [all(axis not in variables(one) for one in access.index) for access in inner]
+    return any(free) and not all(free)
+
+
+def _layouts(
+    store: Store, lanes: Var | None, tile: int, constants: frozenset[str]
+) -> dict[str, Layout]:
+    """The constants of a reduction that should lie in panels of the tile."""
+    found: dict[str, Layout] = {}
+    if lanes is None or lanes not in store.axes:
+        return found
+    for access, weight, _ in _weighted_loads(store.value):
+        axis = _cut_axis(access, lanes)
+        if access.buffer.name in constants and axis is not None and weight > 1:
+            inner = Var("lane", tile)
+            whole = add(mul(var("panel", bounds(lanes.extent)[1]), tile), var("lane", tile))
+            place = substitute(access.index[axis], {lanes: whole})
+            if mod(place, tile) == var(inner.name, tile):
+                found[access.buffer.name] = Layout(axis, tile)
+    return found
