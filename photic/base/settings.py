@@ -72,6 +72,15 @@ def int_setting(name: str) -> int:
     return int(value)
 
 
+# Variables that other programs define and that photic honours: bundles of certificates.
+CERTIFICATE_VARIABLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+
+
+def certificate_bundles() -> tuple[str, ...]:
+    """The files or folders of trusted certificates that the user's environment names."""
+    return tuple(os.environ[name] for name in CERTIFICATE_VARIABLES if os.environ.get(name))
+
+
 def child_environment(**extra: str) -> dict[str, str]:
     """The environment for a process that photic starts: ours, with ``extra`` on top."""
     return {**os.environ, **extra}
