@@ -1,0 +1,203 @@
+"""Runs functions of numerics.py on arrays: one C library with a loop around each function.
+
+Every array is walked in steps of the lane count; arrays are padded with their last value. f16 and
+bf16 arrays are their 16 bits.
+"""
+
+import ctypes
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from photic.targets.c import numerics
+from photic.targets.c.toolchain import build_kernels, load_library, predefined_macros
+
+LANES = (1, 4, 8, 16)
+NUMPY = {
+    "f64": np.float64,
+    "f32": np.float32,
+    "f16": np.uint16,
+    "bf16": np.uint16,
+    "i64": np.int64,
+    "i32": np.int32,
+    "i16": np.int16,
+    "i8": np.int8,
+    "u8": np.uint8,
+    "bool": np.bool_,
+}
+NUMBERS = ("f64", "f32", "i64", "i32", "i16", "i8", "u8")
+INTEGERS = ("i64", "i32", "i16", "i8", "u8")
+EVERY = tuple(NUMPY)
+UNARY = ("exp2", "log2", "sin", "sqrt", "recip")
+# name: (the compiler's flag, the macro without which this machine cannot run it)
+MACHINES = {
+    "native": ("", ""),
+    "avx2": ("-mcpu=haswell", "__AVX2__"),
+    "sse2": ("-mcpu=x86_64", "__SSE2__"),
+}
+
+# operation: (dtypes, parameters; T is the dtype itself, bool a mask, result)
+SIGNATURES = {
+    **dict.fromkeys(UNARY, (("f64", "f32"), ("T",), "T")),
+    **{f"cast_{source}": (EVERY, (source,), "T") for source in EVERY},
+    **dict.fromkeys(("add", "mul", "max", "mod"), ((*NUMBERS, "bool"), ("T", "T"), "T")),
+    **dict.fromkeys(("lt", "le", "eq"), ((*NUMBERS, "bool"), ("T", "T"), "bool")),
+    **dict.fromkeys(("and", "or"), (("bool",), ("T", "T"), "T")),
+    "not": (("bool",), ("T",), "T"),
+    "fma": ((*NUMBERS, "bool"), ("T", "T", "T"), "T"),
+    "sel": (EVERY, ("bool", "T", "T"), "T"),
+}
+REDUCTIONS = ("hsum", "hmax")
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """The loops, compiled for one machine."""
+
+    library: ctypes.CDLL
+
+    def apply(self, operation: str, dtype: str, lanes: int, *arrays: np.ndarray) -> np.ndarray:
+        """The function on every element of equally long one-dimensional arrays."""
+        result = SIGNATURES[operation][2]
+        count = len(arrays[0])
+        padded = [_padded(array, lanes) for array in arrays]
+        out = np.empty(len(padded[0]), NUMPY[dtype if result == "T" else result])
+        self._run(operation, dtype, lanes, *padded, out, len(out))
+        return out[:count]
+
+    def reduce(self, operation: str, dtype: str, lanes: int, array: np.ndarray) -> np.ndarray:
+        """hsum or hmax of each run of `lanes` elements."""
+        out = np.empty(len(array) // lanes, NUMPY[dtype])
+        self._run(operation, dtype, lanes, array, out, len(array))
+        return out
+
+    def load_part(self, dtype: str, lanes: int, address: int, count: int) -> np.ndarray:
+        out = np.empty(lanes, NUMPY[dtype])
+        self._run("load_part", dtype, lanes, address, out, count)
+        return out
+
+    def store_part(
+        self, dtype: str, lanes: int, array: np.ndarray, address: int, count: int
+    ) -> None:
+        self._run("store_part", dtype, lanes, array, address, count)
+
+    def gather(self, dtype: str, lanes: int, base: np.ndarray, index: np.ndarray) -> np.ndarray:
+        out = np.empty(len(index), NUMPY[dtype])
+        self._run("gather", dtype, lanes, base, index, out, len(index))
+        return out
+
+    def fill(self, operation: str, dtype: str, lanes: int, *arrays: np.ndarray) -> np.ndarray:
+        """iota, or splat of the first element of an array: one vector."""
+        out = np.empty(lanes, NUMPY[dtype])
+        self._run(operation, dtype, lanes, *arrays, out)
+        return out
+
+    def _run(self, operation: str, dtype: str, lanes: int, *values: np.ndarray | int) -> None:
+        *places, last = values
+        arguments = [ctypes.c_void_p(v if isinstance(v, int) else v.ctypes.data) for v in places]
+        arguments += (
+            [ctypes.c_longlong(last)]
+            if isinstance(last, int)
+            else [ctypes.c_void_p(last.ctypes.data)]
+        )
+        self.library[f"run_{operation}_{dtype}x{lanes}"](*arguments)
+
+
+def _padded(array: np.ndarray, lanes: int) -> np.ndarray:
+    extra = -len(array) % lanes
+    return np.ascontiguousarray(np.concatenate([array, np.repeat(array[-1:], extra)]))
+
+
+def runs(machine: str) -> bool:
+    """Whether this machine has the instructions."""
+    macro = MACHINES[machine][1]
+    return not macro or macro in predefined_macros("native")
+
+
+@cache
+def library(machine: str) -> Library:
+    flag = MACHINES[machine][0]
+    return Library(load_library(build_kernels(source(LANES), flags=(flag,) if flag else ())))
+
+
+def source(lane_counts: tuple[int, ...]) -> str:
+    """C text of a loop for every function there is."""
+    needs: set[numerics.Need] = set()
+    loops: list[str] = []
+    for lanes in lane_counts:
+        for text, used in _loops(lanes):
+            loops.append(text)
+            needs |= {(operation, dtype, lanes) for operation, dtype in used}
+    return "\n".join([numerics.prelude(frozenset(needs)), *loops])
+
+
+def _loops(lanes: int) -> list[tuple[str, set[tuple[str, str]]]]:
+    found = []
+    for operation, (dtypes, parameters, result) in SIGNATURES.items():
+        for dtype in dtypes:
+            types = [dtype if p == "T" else p for p in parameters]
+            found.append(_loop(operation, dtype, lanes, types, dtype if result == "T" else result))
+    for dtype in EVERY:
+        found.extend(_memory(dtype, lanes))
+        if dtype in NUMBERS or dtype == "bool":
+            found.extend(_reduction(operation, dtype, lanes) for operation in REDUCTIONS)
+        if dtype in INTEGERS:
+            found.append(_iota(dtype, lanes))
+    return found
+
+
+def _loop(
+    operation: str, dtype: str, lanes: int, types: list[str], result: str
+) -> tuple[str, set[tuple[str, str]]]:
+    names = "abc"[: len(types)]
+    loads = ", ".join(
+        f"load_{t}x{lanes}({n} + i * {_bytes(t)})" for t, n in zip(types, names, strict=True)
+    )
+    parameters = "".join(f"const char *{n}, " for n in names)
+    text = f"""void run_{operation}_{dtype}x{lanes}({parameters}char *out, long long count) {{
+    for (long long i = 0; i < count; i += {lanes})
+        store_{result}x{lanes}(out + i * {_bytes(result)}, {operation}_{dtype}x{lanes}({loads}));
+}}"""
+    return text, {("load", t) for t in types} | {("store", result), (operation, dtype)}
+
+
+def _reduction(operation: str, dtype: str, lanes: int) -> tuple[str, set[tuple[str, str]]]:
+    size = _bytes(dtype)
+    c = numerics.LANES["u8" if dtype == "bool" else dtype].c
+    sign = "-" if dtype == "bool" else ""
+    text = f"""void run_{operation}_{dtype}x{lanes}(const char *a, {c} *out, long long count) {{
+    for (long long i = 0; i < count; i += {lanes})
+        *out++ = {sign}{operation}_{dtype}x{lanes}(load_{dtype}x{lanes}(a + i * {size}));
+}}"""
+    return text, {("load", dtype), (operation, dtype)}
+
+
+def _iota(dtype: str, lanes: int) -> tuple[str, set[tuple[str, str]]]:
+    name = f"{dtype}x{lanes}"
+    text = f"void run_iota_{name}(char *out) {{ store_{name}(out, iota_{name}()); }}"
+    return text, {("iota", dtype), ("store", dtype)}
+
+
+def _memory(dtype: str, lanes: int) -> list[tuple[str, set[tuple[str, str]]]]:
+    name = f"{dtype}x{lanes}"
+    c = numerics.LANES["u8" if dtype == "bool" else dtype].c
+    sign = "-" if dtype == "bool" else ""
+    part = f"""void run_load_part_{name}(const char *a, char *out, long long n) {{
+    store_{name}(out, load_part_{name}(a, n));
+}}
+void run_store_part_{name}(const char *a, char *out, long long n) {{
+    store_part_{name}(out, load_{name}(a), n);
+}}
+void run_splat_{name}(const {c} *a, char *out) {{ store_{name}(out, splat_{name}({sign}*a)); }}
+void run_gather_{name}(const char *base, const char *index, char *out, long long count) {{
+    for (long long i = 0; i < count; i += {lanes})
+        store_{name}(out + i * {_bytes(dtype)},
+                     gather_{name}(base, load_i64x{lanes}(index + i * 8)));
+}}"""
+    used = {(o, dtype) for o in ("load", "store", "load_part", "store_part", "splat", "gather")}
+    return [(part, used | {("load", "i64")})]
+
+
+def _bytes(dtype: str) -> int:
+    return np.dtype(NUMPY[dtype]).itemsize
