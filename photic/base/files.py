@@ -274,18 +274,25 @@ def write_atomic(path: Path, data: bytes | Iterable[bytes]) -> None:
     try:
         with write_errors(path):
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-            file = os.fdopen(os.open(part, flags, FILE_MODE), "wb")
-        with file:
+            descriptor = os.open(part, flags, FILE_MODE)
+        try:
             for chunk in (data,) if isinstance(data, bytes) else data:
                 with write_errors(path):
-                    file.write(chunk)
+                    _write_all(descriptor, chunk)
             with write_errors(path):
-                file.flush()
-                os.fsync(file.fileno())
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
         with write_errors(path):
             os.replace(part, path)
     finally:
         remove_quietly(part)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import ctypes
 import os
 import subprocess
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +21,14 @@ from photic.targets.c.toolchain import build_kernels, build_runtime, load_librar
 
 DOUBLE = "long twice(long x) { return 2 * x; }"
 ANOTHER_USER = 54321
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A cache of this module's own: what it builds was not there before."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PHOTIC_CACHE", str(tmp_path_factory.mktemp("toolchain")))
+        yield
 
 
 def no_process(*_: object, **__: object) -> None:

@@ -359,6 +359,9 @@ def _library(entry: Path, key: str) -> Path:
 
 
 def _is_intact(entry: Path, key: str) -> bool:
+    """Whether ``entry`` holds what was built under ``key``, and only we or root could write it."""
+    if trust_problem(entry) or trust_problem(_library(entry, key)):
+        return False
     try:
         record = (entry / "sha256").read_bytes()
         return record == f"{key} {file_sha256(_library(entry, key))}\n".encode()
