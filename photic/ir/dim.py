@@ -384,16 +384,12 @@ def mod(top: Dim, bottom: Dim) -> Dim:
         if isinstance(bottom, int):
             return rest % bottom
         rest = _boxed(rest)
+    monomial, coefficient = rest.terms[0]
+    if len(rest.terms) == 1 and coefficient == 1 and len(monomial) == 1:
+        inner = monomial[0]
+        if isinstance(inner, Mod) and exact_div(inner.bottom, bottom) is not None:
+            return mod(inner.top, bottom)
     if isinstance(bottom, int):
-        only = rest.terms[0][0]
-        if len(rest.terms) == 1 and rest.terms[0][1] == 1 and len(only) == 1:
-            inner = only[0]
-            if (
-                isinstance(inner, Mod)
-                and isinstance(inner.bottom, int)
-                and inner.bottom % bottom == 0
-            ):
-                return mod(inner.top, bottom)
         common = bottom
         for _, coefficient in rest.terms:
             common = gcd(common, coefficient)
@@ -446,8 +442,12 @@ def _lowest(value: Dim) -> Dim:
     result: Dim = 0
     for monomial, coefficient in terms_of(value):
         factor: Dim = coefficient
+        # An atom may go to the end of its range only where no other can turn the product's sign.
+        is_monotone = len(monomial) == 1 or all(_atom_bounds(a)[0] >= 0 for a in monomial)
         for atom in monomial:
-            if isinstance(atom, Var | Mod) and coefficient < 0:
+            if not is_monotone:
+                factor = mul(factor, _atom(atom))
+            elif isinstance(atom, Var | Mod) and coefficient < 0:
                 extent = atom.extent if isinstance(atom, Var) else atom.bottom
                 factor = mul(factor, add(extent, -1))
             elif isinstance(atom, Var | Mod):

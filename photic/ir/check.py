@@ -1,0 +1,234 @@
+"""The checker of graphs: run after every pass in tests, and on whatever was parsed.
+
+It checks, for each node, those in the bodies of scans included: the operation is known; operand
+count, shape and dtype follow its record; a reduction's axis exists; a view has one index for each
+axis of its source, over its own axes only; every index is provably inside the source or guarded by
+a bound, or else no sample point shows it outside; no extent is always negative. For a scan: slots,
+first values, sequences and results fit, and no slot is read outside. For the graph: the names of
+inputs, states, sizes and outputs are unique; an update fits its state, at most one for each.
+
+It does not check: that sizes exceed 0 or divide as a reshape supposes; indices that neither the
+proof nor the samples decide; that values are finite; anything about what the graph computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+
+import numpy as np
+
+from photic.base.errors import BrokenGraph, PhoticError
+from photic.ir.dim import (
+    Data,
+    Dim,
+    Symbol,
+    Var,
+    at_most,
+    atoms,
+    bounds,
+    evaluate,
+    is_within,
+    symbols,
+    variables,
+)
+from photic.ir.dtype import INT64, DType, dtype_of
+from photic.ir.graph import (
+    Along,
+    Graph,
+    Item,
+    Named,
+    Node,
+    Operand,
+    Payload,
+    Scan,
+    To,
+    named_sources,
+    sizes_of,
+    topological,
+)
+from photic.ir.ops import PRIMITIVE
+from photic.ir.view import Shape, View
+
+
+def check_graph(graph: Graph) -> None:
+    """Raise BrokenGraph at the first fault, NameTaken where a source or size has two meanings."""
+    for kind in ("input", "state"):
+        named_sources(graph, kind)
+    sizes_of(graph)
+    names = [name for name, _ in graph.outputs]
+    for name in names:
+        _require(names.count(name) == 1, f"output {name!r}", "the name is taken")
+    states = [state for state, _ in graph.updates]
+    for state, following in graph.updates:
+        _require(state.op == "state", state, "updated, but no state")
+        _require(states.count(state) == 1, state, "updated twice")
+        _require(_types([following]) == [(state.dtype, state.shape)], state, "the update differs")
+    _check_operands("the outputs", [one for _, one in (*graph.outputs, *graph.updates)])
+    _check_region(graph.roots)
+
+
+def _require(fact: bool, where: object, problem: str) -> None:
+    if not fact:
+        raise BrokenGraph(form="graph", where=where, problem=problem)
+
+
+def _types(values: Iterable[Operand | Node]) -> list[tuple[DType, Shape]]:
+    return [(one.dtype, one.shape) for one in values]
+
+
+def _check_region(roots: Iterable[Node]) -> None:
+    order = list(topological(roots))
+    for node in order:
+        _check_operands(node, node.operands)
+        for extent in node.shape:
+            is_size = not variables(extent) and bounds(extent)[1] >= 0
+            _require(is_size, node, f"the extent {extent} is no size")
+        kind = PRIMITIVE[node.op].kind if node.op in PRIMITIVE else node.op
+        _require(kind in _RULES, node, "the operation is unknown")
+        count, rule = _RULES[kind]
+        _require(count in (len(node.operands), _ANY), node, f"{len(node.operands)} operands")
+        _require(rule(node), node, "operands, attribute, shape and dtype do not fit together")
+        if isinstance(node.attribute, Scan):
+            slots = (*node.attribute.carried, *node.attribute.sliced)
+            _require(not set(slots) & set(order), node, "a slot is read outside the scan")
+            _check_operands(node, node.attribute.outputs)
+            _check_region(one.node for one in node.attribute.outputs)
+
+
+# --- nodes ----------------------------------------------------------------------------------
+
+
+def _primitive_dtype(node: Node) -> DType | None:
+    try:
+        return PRIMITIVE[node.op].result(node.op, tuple(one.dtype for one in node.operands))
+    except PhoticError:
+        return None
+
+
+def _elementwise(node: Node) -> bool:
+    is_same = all(one.shape == node.shape for one in node.operands)
+    return is_same and _primitive_dtype(node) == node.dtype
+
+
+def _reduction(node: Node) -> bool:
+    axis, shape = getattr(node.attribute, "axis", -1), node.operands[0].shape
+    rest = (*shape[:axis], *shape[axis + 1 :])
+    fits = isinstance(node.attribute, Along) and 0 <= axis < len(shape) and node.shape == rest
+    return fits and _primitive_dtype(node) == node.dtype
+
+
+def _copy(node: Node) -> bool:
+    return node.shape == node.operands[0].shape and node.attribute == To(node.dtype)
+
+
+def _constant(node: Node) -> bool:
+    if not isinstance(node.attribute, Payload):
+        return False
+    array = node.attribute.array
+    return (dtype_of(array.dtype), array.shape) == (node.dtype, node.shape)
+
+
+def _scan(node: Node) -> bool:
+    body = node.attribute
+    if not isinstance(body, Scan):
+        return False
+    count = len(body.carried)
+    first, sequences = node.operands[:count], node.operands[count : count + len(body.sliced)]
+    expected = [(slot.dtype, (body.trips, *slot.shape)) for slot in body.sliced]
+    is_named = all(slot.op == "input" for slot in (*body.carried, *body.sliced))
+    is_carried = _types(first) == _types(body.carried) == _types(body.outputs[:count])
+    return is_named and is_carried and _types(sequences) == expected
+
+
+def _item(node: Node) -> bool:
+    body = node.operands[0].node.attribute
+    if not isinstance(body, Scan) or not isinstance(node.attribute, Item):
+        return False
+    place, count = node.attribute.number, len(body.carried)
+    results = _types(body.outputs)
+    stacked = [(dtype, (body.trips, *shape)) for dtype, shape in results[count:]]
+    expected = [*results[:count], *stacked]
+    return 0 <= place < len(expected) and expected[place] == (node.dtype, node.shape)
+
+
+_ANY = -1
+_RULES: dict[str, tuple[int, Callable[[Node], bool]]] = {
+    "input": (0, lambda node: isinstance(node.attribute, Named)),
+    "state": (0, lambda node: isinstance(node.attribute, Named)),
+    "iota": (0, lambda node: len(node.shape) == 1 and node.dtype == INT64),
+    "constant": (0, _constant),
+    "unary": (1, _elementwise),
+    "binary": (2, _elementwise),
+    "reduce": (1, _reduction),
+    "copy": (1, _copy),
+    "scan": (_ANY, _scan),
+    "item": (1, _item),
+}
+
+# --- views ----------------------------------------------------------------------------------
+
+
+def _check_operands(where: object, operands: Iterable[Operand]) -> None:
+    for one in operands:
+        fault = _view_fault(one.view, one.node.shape)
+        _require(not fault, where, f"the view of {one.node} {fault}")
+
+
+@lru_cache(maxsize=4096)
+def _view_fault(view: View, source: Shape) -> str:
+    """What is wrong with a view, or nothing."""
+    if len(view.index) != len(source):
+        return f"has {len(view.index)} indices"
+    axes = {Var(f"i{axis}", extent) for axis, extent in enumerate(view.shape)}
+    for value in (*view.index, *(one.value for one in view.bounds)):
+        if variables(value) - axes or any(isinstance(one, Data) for one in atoms(value)):
+            return f"has the index {value}, which is not over its own axes"
+    guards = {one.value: one.extent for one in view.bounds}
+    for axis, (index, extent) in enumerate(zip(view.index, source, strict=True)):
+        is_guarded = index in guards and at_most(guards[index], extent)
+        if not is_guarded and not is_within(index, extent) and _escapes(view, index, extent):
+            return f"reads axis {axis} (extent {extent}) at {index}"
+    return ""
+
+
+_SAMPLED_SIZES = 27  # all of {lowest, middle, highest} for three sizes
+
+
+@np.errstate(all="ignore")
+def _escapes(view: View, index: Dim, extent: Dim) -> bool:
+    """True if at a sample point the view reads at an index outside ``0 .. extent - 1``."""
+    dims = (index, extent, *view.shape)
+    dims += tuple(dim for one in view.bounds for dim in (one.value, one.extent))
+    sizes = sorted(set().union(*(symbols(dim) for dim in dims)), key=str)
+    for sample in range(_SAMPLED_SIZES):
+        table = {}
+        for place, size in enumerate(sizes):
+            choices = (size.low, (size.low + size.high) // 2, size.high)
+            table[size] = np.int64(choices[sample // 3**place % len(choices)])
+        if _escapes_at(view, index, extent, table):
+            return True
+    return False
+
+
+def _escapes_at(view: View, index: Dim, extent: Dim, sizes: dict[Symbol, np.int64]) -> bool:
+    def number(atom: Symbol | Var | Data) -> int:
+        assert isinstance(atom, Symbol)
+        return sizes[atom]  # type: ignore[return-value]
+
+    shape = [int(evaluate(one, number)) for one in view.shape]
+    if min(shape, default=1) <= 0:
+        return False
+    grid = np.ix_(*(sorted({0, 1 % n, n // 2, n - 1}) for n in shape))
+
+    def element(atom: Symbol | Var | Data) -> int:
+        if isinstance(atom, Var):
+            return grid[int(atom.name[1:])]  # type: ignore[return-value]
+        return number(atom)
+
+    is_read = np.ones((1,) * len(shape), bool)
+    for one in view.bounds:
+        value = np.asarray(evaluate(one.value, element))
+        is_read = is_read & (value >= 0) & (value < evaluate(one.extent, number))
+    place = np.asarray(evaluate(index, element))
+    return bool(np.any(is_read & ((place < 0) | (place >= evaluate(extent, number)))))

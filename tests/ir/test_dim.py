@@ -1,0 +1,250 @@
+"""The algebra of sizes, against plain integers: it may not simplify, but never changes a value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from photic.base.errors import BadArgument, NoTruthValue
+from photic.ir.dim import (
+    Data,
+    Dim,
+    Int,
+    Symbol,
+    Var,
+    add,
+    at_most,
+    bounds,
+    coefficient_of,
+    evaluate,
+    exact_div,
+    floordiv,
+    is_within,
+    mod,
+    mul,
+    product,
+    substitute,
+    symbol,
+    symbols,
+    var,
+    variables,
+)
+
+N = symbol("n", 1, 7)
+M = symbol("m", 0, 5)
+I = var("i0", 4)
+J = var("i1", N)
+K = var("i2", mul(N, 3))
+ATOMS: dict[str, Dim] = {"n": N, "m": M, "i0": I, "i1": J, "i2": K}
+MANY = settings(max_examples=400, deadline=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The same expression twice: as a size, and as plain arithmetic."""
+
+    dim: Dim
+    plain: Callable[[Mapping[str, int]], int]
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def leaf(name: str) -> Pair:
+    return Pair(ATOMS[name], lambda env: env[name], name)
+
+
+def number(value: int) -> Pair:
+    return Pair(value, lambda env: value, str(value))
+
+
+OPERATIONS: dict[str, tuple[Callable[[Dim, Dim], Dim], Callable[[int, int], int]]] = {
+    "+": (add, lambda a, b: a + b),
+    "-": (lambda a, b: add(a, mul(b, -1)), lambda a, b: a - b),
+    "*": (mul, lambda a, b: a * b),
+    "//": (floordiv, lambda a, b: a // b),
+    "%": (mod, lambda a, b: a % b),
+}
+
+
+def joined(sign: str, left: Pair, right: Pair) -> Pair:
+    build, plain = OPERATIONS[sign]
+    return Pair(
+        build(left.dim, right.dim),
+        lambda env: plain(left.plain(env), right.plain(env)),
+        f"({left} {sign} {right})",
+    )
+
+
+LEAVES = st.one_of(st.sampled_from(sorted(ATOMS)).map(leaf), st.integers(-6, 12).map(number))
+DIVISORS = st.one_of(
+    st.integers(1, 6).map(number),
+    st.sampled_from([leaf("n"), leaf("m"), joined("*", leaf("n"), number(2))]),
+    st.just(joined("+", leaf("n"), leaf("m"))),
+)
+
+
+def deeper(inner: st.SearchStrategy[Pair]) -> st.SearchStrategy[Pair]:
+    plain = st.builds(joined, st.sampled_from(["+", "-", "*"]), inner, inner)
+    return st.one_of(plain, st.builds(joined, st.sampled_from(["//", "%"]), inner, DIVISORS))
+
+
+PAIRS = st.recursive(LEAVES, deeper, max_leaves=7)
+
+
+@st.composite
+def environments(draw: st.DrawFn) -> dict[str, int]:
+    n = draw(st.integers(1, 7))
+    return {
+        "n": n,
+        "m": draw(st.integers(0, 5)),
+        "i0": draw(st.integers(0, 3)),
+        "i1": draw(st.integers(0, n - 1)),
+        "i2": draw(st.integers(0, 3 * n - 1)),
+    }
+
+
+ORIGIN = {"n": 1, "m": 0, "i0": 1, "i1": 0, "i2": 0}
+
+
+def truth(pair: Pair, env: Mapping[str, int]) -> int:
+    """The plain value; examples that divide by an empty extent mean nothing."""
+    try:
+        return pair.plain(env)
+    except ZeroDivisionError:
+        assume(False)
+        raise
+
+
+def lookup(env: Mapping[str, int]) -> Callable[[Symbol | Var | Data], int]:
+    def find(atom: Symbol | Var | Data) -> int:
+        assert not isinstance(atom, Data)
+        return env[atom.name]
+
+    return find
+
+
+@MANY
+@given(PAIRS, environments())
+def test_the_normal_form_has_the_value_of_the_expression(pair: Pair, env: dict[str, int]) -> None:
+    expected = truth(pair, env)
+    assert evaluate(pair.dim, lookup(env)) == expected
+
+
+@MANY
+@given(PAIRS, environments())
+def test_bounds_contain_every_value(pair: Pair, env: dict[str, int]) -> None:
+    low, high = bounds(pair.dim)
+    assert low <= truth(pair, env) <= high
+
+
+@MANY
+@given(PAIRS, PAIRS, environments())
+@example(number(0), joined("*", leaf("i0"), joined("//", number(-1), leaf("n"))), ORIGIN)
+def test_at_most_never_lies(left: Pair, right: Pair, env: dict[str, int]) -> None:
+    if at_most(left.dim, right.dim):
+        assert truth(left, env) <= truth(right, env)
+
+
+@MANY
+@given(PAIRS, DIVISORS, environments())
+def test_is_within_never_lies(value: Pair, extent: Pair, env: dict[str, int]) -> None:
+    if is_within(value.dim, extent.dim):
+        assert 0 <= truth(value, env) < truth(extent, env)
+
+
+@MANY
+@given(PAIRS, PAIRS, environments())
+def test_substitution_is_evaluation_at_another_point(
+    pair: Pair, other: Pair, env: dict[str, int]
+) -> None:
+    at = truth(other, env)
+    assume(0 <= at < env["n"])
+    expected = truth(pair, {**env, "i1": at})
+    moved = substitute(pair.dim, {Var("i1", N): other.dim})
+    assert evaluate(moved, lookup(env)) == expected
+
+
+@MANY
+@given(PAIRS, environments())
+def test_a_coefficient_is_the_slope(pair: Pair, env: dict[str, int]) -> None:
+    expected = truth(pair, env)
+    slope = coefficient_of(pair.dim, Var("i0", 4))
+    if slope is not None:
+        rest = substitute(pair.dim, {Var("i0", 4): 0})
+        assert evaluate(add(mul(slope, I), rest), lookup(env)) == expected
+
+
+@MANY
+@given(PAIRS, DIVISORS)
+def test_an_exact_quotient_times_its_divisor_is_the_value(value: Pair, by: Pair) -> None:
+    quotient = exact_div(value.dim, by.dim)
+    if quotient is not None:
+        assert mul(quotient, by.dim) == value.dim
+
+
+@MANY
+@given(PAIRS, PAIRS)
+def test_sums_and_products_commute(left: Pair, right: Pair) -> None:
+    assert add(left.dim, right.dim) == add(right.dim, left.dim)
+    assert mul(left.dim, right.dim) == mul(right.dim, left.dim)
+
+
+def test_a_reshape_there_and_back_is_seen_as_nothing() -> None:
+    flat = add(mul(J, 4), I)
+    assert (floordiv(flat, 4), mod(flat, 4)) == (J, I)
+    whole = var("i0", mul(N, 12))
+    assert add(mul(floordiv(whole, N), N), mod(whole, N)) == whole
+    assert add(mul(floordiv(mod(whole, mul(N, 3)), N), N), mod(whole, N)) == mod(whole, mul(N, 3))
+
+
+def test_constants_are_plain_integers() -> None:
+    assert add(N, mul(N, -1)) == 0
+    assert mul(N, 0) == 0
+    assert floordiv(mul(N, 6), mul(N, 2)) == 3
+    assert var("i0", 1) == 0
+    assert product([]) == 1
+
+
+def test_comparisons_are_decided_where_the_range_allows_it() -> None:
+    assert isinstance(N, Int)
+    assert N >= 1 and N < 8 and not N > 7
+    with pytest.raises(NoTruthValue, match=r"n < 4"):
+        bool(N < 4)
+
+
+def test_a_symbolic_size_has_no_integer_value() -> None:
+    with pytest.raises(NoTruthValue):
+        range(N)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("low, high", [(-1, 3), (4, 3), (0.5, 2)])
+def test_a_range_that_is_none_is_refused(low: int, high: int) -> None:
+    with pytest.raises(BadArgument, match="range"):
+        symbol("n", low, high)
+
+
+@pytest.mark.parametrize("name", ["", "a b", "1a", "i0", "i17", "if", "größe", "a.b"])
+def test_a_name_that_the_text_form_cannot_hold_is_refused(name: str) -> None:
+    with pytest.raises(BadArgument, match="name"):
+        symbol(name, 0, 1)
+
+
+@pytest.mark.parametrize("divisor", [0, -2, mul(N, -1), add(N, -3)])
+@pytest.mark.parametrize("operation", [floordiv, mod])
+def test_a_divisor_that_may_be_negative_is_refused(
+    operation: Callable[[Dim, Dim], Dim], divisor: Dim
+) -> None:
+    with pytest.raises(BadArgument, match="divisor"):
+        operation(add(I, 1), divisor)
+
+
+def test_variables_and_symbols_are_found_inside_divisions() -> None:
+    value = mod(add(I, floordiv(add(J, 5), M)), N)
+    assert {one.name for one in variables(value)} == {"i0", "i1"}
+    assert {one.name for one in symbols(value)} == {"n", "m"}
