@@ -92,7 +92,7 @@ def cache_folder(kind: str) -> Path:
     record = KINDS[kind]
     folder = _configured_folder(record)
     with _folders.lock:
-        if folder in _folders.checked and folder.is_dir():
+        if folder in _folders.checked and os.path.isdir(folder):
             return folder
         problem = _make_folder(folder) or folder_problem(folder, record)
         if not problem:
@@ -127,7 +127,7 @@ def temporary_folder(kind: str) -> Path:
     record = KINDS[kind]
     with _folders.lock:
         root = _folders.temporary.get(record.executable)
-        if root is None or not root.is_dir():
+        if root is None or not os.path.isdir(root):
             root = _make_temporary(record)
             _folders.temporary[record.executable] = root
         folder = root / kind
@@ -172,13 +172,16 @@ def trust_problem(path: Path) -> str:
 
 
 def _reading_problem(folder: Path, kind: Kind) -> str:
-    if not folder.is_dir():
-        return "not a folder"
-    if kind.executable and _forbids_running(folder):
-        return "programs may not run from this file system (noexec)"
-    if not kind.trusted:
-        return ""
-    return trust_problem(folder) or trust_problem(folder.parent) or _ancestor_problem(folder)
+    try:
+        if not stat.S_ISDIR(folder.stat().st_mode):
+            return "not a folder"
+        if kind.executable and _forbids_running(folder):
+            return "programs may not run from this file system (noexec)"
+        if not kind.trusted:
+            return ""
+        return trust_problem(folder) or trust_problem(folder.parent) or _ancestor_problem(folder)
+    except OSError as error:
+        return _reason(error)
 
 
 def _ancestor_problem(folder: Path) -> str:
@@ -213,7 +216,7 @@ def _make_folder(folder: Path) -> str:
 
 def _make_private(folder: Path) -> None:
     """Make ``folder`` and its missing parents, each for its owner only."""
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         _make_private(folder.parent)
         folder.mkdir(mode=PRIVATE, exist_ok=True)
 

@@ -397,6 +397,20 @@ def test_a_kind_folder_that_cannot_be_made_on_a_read_only_file_system_is_passed_
     assert fallen_back("models", "read-only")
 
 
+@needs_root
+def test_a_folder_that_we_may_not_enter_is_passed_by() -> None:
+    script = (
+        "import os, platformdirs, tempfile; from photic.base.files import *\n"
+        "os.setresuid(54321, 54321, 54321)\n"
+        "assert reading_folders('kernels') == ()\n"
+        "print(cache_folder('kernels').is_dir())"
+    )
+    folder = files.cache_folder("kernels")
+    result = run(script, PHOTIC_CACHE=str(folder / "deeper"))
+    assert result.stdout == "True\n", result.stderr
+    assert "permission denied" in result.stderr
+
+
 def test_with_no_temporary_folder_either_it_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -148,9 +148,12 @@ def _recorded(cpu: str) -> Facts:
 
 
 def _parse(blob: bytes) -> Facts | None:
-    known = json.loads(blob)
-    complete = set(known) == {field.name for field in fields(Facts)}
-    return Facts(**known) if complete else None
+    try:
+        known = json.loads(blob)
+    except ValueError:
+        return None
+    names = {field.name for field in fields(Facts)}
+    return Facts(**known) if isinstance(known, dict) and known.keys() == names else None
 
 
 def _find(cpu: str) -> Facts:

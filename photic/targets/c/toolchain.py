@@ -269,7 +269,7 @@ def _somewhere(action: Callable[[Path], T]) -> T:
     try:
         return action(folder)
     except (NoSpace, FileUnwritable, _Refused) as error:
-        vanished = not folder.is_dir()
+        vanished = not os.path.isdir(folder)
         problem = str(error).splitlines()[0]
     if vanished:  # removed while we worked: cache_folder makes it again
         return action(cache_folder("kernels"))
@@ -388,7 +388,7 @@ def _run(arguments: tuple[str, ...], work: Path) -> subprocess.CompletedProcess[
     except subprocess.TimeoutExpired:
         raise _Refused(f"no end after {COMPILE_SECONDS:.0f} seconds") from None
     except OSError as error:
-        if not work.is_dir():
+        if not os.path.isdir(work):
             raise
         raise CompilerMissing(problem=str(error)) from error
     if result.returncode and "unknown CPU" in result.stderr:
