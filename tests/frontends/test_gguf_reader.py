@@ -27,16 +27,6 @@ def small(tmp_path: Path) -> GgufFile:
     return open_gguf(path)
 
 
-def smollm2_path() -> Path:
-    """Where the downloaded model is kept; the test that needs it is skipped without."""
-    name = "SmolLM2-135M-Instruct.Q4_1.gguf"
-    roots = sorted((Path.home() / ".cache").glob("photic*"))
-    found = [path for root in roots for path in sorted(root.rglob(name))]
-    if not found:
-        pytest.skip(f"{name} is not downloaded (photic run smollm2-135m pulls it)")
-    return found[0]
-
-
 def assert_same_as_peer(path: Path) -> None:
     """Every key, type, tensor, shape, offset and byte agrees with gguf.GGUFReader."""
     ours, peer = open_gguf(path), gguf.GGUFReader(path)
@@ -108,17 +98,16 @@ def test_our_own_small_file_reads_the_same_with_the_peer(small: GgufFile) -> Non
 
 
 @pytest.mark.model
-def test_smollm2_reads_the_same_with_the_peer() -> None:
-    assert_same_as_peer(smollm2_path())
+def test_smollm2_reads_the_same_with_the_peer(smollm2_path: Path) -> None:
+    assert_same_as_peer(smollm2_path)
 
 
 @pytest.mark.model
-def test_smollm2_opens_fast() -> None:
-    path = smollm2_path()
+def test_smollm2_opens_fast(smollm2_path: Path) -> None:
     seconds = []
     for _ in range(3):
         began = time.process_time()
-        open_gguf(path)
+        open_gguf(smollm2_path)
         seconds.append(time.process_time() - began)
     assert min(seconds) < OPEN_SECONDS
 
