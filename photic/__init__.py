@@ -1,3 +1,56 @@
-"""photic: a search-based deep-learning compiler."""
+"""photic: a search-based deep-learning compiler.
+
+``import photic as ph`` names everything a user needs and imports none of it: each name is fetched
+from its module on first use. ``__all__`` leaves out the names that hide Python's builtins.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
 
 __version__ = "0.1.0"
+
+_MODULES: dict[str, str] = {
+    "photic.tensor.tensor": "Tensor",
+    "photic.tensor.creation": """
+        dim input state constant size full zeros ones full_like zeros_like ones_like
+        arange linspace eye result_type
+    """,
+    "photic.tensor.primitive": "exp2 log2 sin sqrt reciprocal add multiply mod less where",
+    "photic.tensor.arithmetic": "negative subtract divide floor_divide divmod",
+    "photic.tensor.compare": """
+        greater less_equal greater_equal equal not_equal isnan isfinite isinf
+        logical_not logical_and logical_or logical_xor maximum minimum clip
+    """,
+    "photic.tensor.rounding": "floor ceil trunc round abs sign square",
+    "photic.tensor.elementary": "exp log log10 rsqrt cos sigmoid silu relu",
+    "photic.tensor.shapes": """
+        reshape ravel transpose permute swapaxes moveaxis broadcast_to broadcast_arrays
+        squeeze expand_dims flip roll tile repeat pad concat concatenate stack split
+        tri tril triu
+    """,
+    "photic.tensor.reductions": """
+        sum max min any all mean var std argmax argmin softmax log_softmax logsumexp
+    """,
+    "photic.tensor.linear": "matmul dot inner outer tensordot einsum",
+    "photic.tensor.indexing": "take embedding take_along_axis one_hot update",
+    "photic.tensor.norms": "rms_norm layer_norm rope_halves rope_pairs attention",
+}
+
+_HOME: dict[str, str] = {
+    name: module for module, names in _MODULES.items() for name in names.split()
+}
+
+__all__ = sorted(name for name in _HOME if not hasattr(builtins, name))
+
+
+def __getattr__(name: str) -> object:
+    """A public name, from its module."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'photic' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

@@ -1,0 +1,183 @@
+"""Where values come from: inputs, states, constants, symbolic sizes and counted numbers.
+
+``input`` and ``state`` name what a program is given and what it keeps; ``arange`` of any size is
+a view of iota, so comparisons between two of them are conditions on indices, never data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from photic.base.errors import BadArgument
+from photic.ir import dim as dims
+from photic.ir import graph, view
+from photic.ir.dim import Dim, Int
+from photic.ir.dtype import DType, dtype_of
+from photic.tensor.tensor import (
+    Array,
+    DTypeLike,
+    Scalar,
+    Tensor,
+    expanded,
+    fixed,
+    in_dtype,
+    joined_dtype,
+    seen,
+    size_value,
+    tensor,
+    whole,
+)
+
+
+def dim(name: str, low: int, high: int) -> Int:
+    """A symbolic size, ``low <= size <= high`` (both included, ``low >= 0``)."""
+    return dims.symbol(name, low, high)
+
+
+def checked_shape(op: str, shape: Dim | Sequence[Dim]) -> view.Shape:
+    """A shape as a tuple; BadArgument for a negative or non-integer size."""
+    if isinstance(shape, int | np.integer | Int):
+        shape = (shape,)
+    sizes: view.Shape = tuple(one if isinstance(one, Int) else int(one) for one in shape)
+    if any(dims.bounds(one)[1] < 0 for one in sizes):
+        raise BadArgument(op=op, argument="shape", given=sizes, expected="sizes of 0 or more")
+    return sizes
+
+
+def input(name: str, shape: Dim | Sequence[Dim], dtype: DTypeLike = "float32") -> Tensor:
+    """A value given at each call of the program, by its name."""
+    checked = checked_shape("input", shape)
+    return whole(graph.input_node(_checked_name("input", name), checked, dtype_of(dtype)))
+
+
+def state(name: str, shape: Dim | Sequence[Dim], dtype: DTypeLike = "float32") -> Tensor:
+    """A value kept between calls, zeros at first; ``compile`` is told its next value by name."""
+    checked = checked_shape("state", shape)
+    return whole(graph.state_node(_checked_name("state", name), checked, dtype_of(dtype)))
+
+
+def _checked_name(op: str, name: str) -> str:
+    if not isinstance(name, str) or not name:
+        raise BadArgument(op=op, argument="name", given=repr(name), expected="a string")
+    return name
+
+
+def constant(value: Array | Scalar | Sequence[object], dtype: DTypeLike | None = None) -> Tensor:
+    """A value known now. Arrays are not copied and must not change; lists go through NumPy.
+
+    Without ``dtype``, arrays keep theirs, Python floats (alone or in a list) are float32.
+    """
+    if not isinstance(value, list | tuple):
+        result = tensor(value, "constant")  # type: ignore[arg-type]
+    else:
+        array = np.asarray(value)
+        result = tensor(array.astype(np.float32) if array.dtype == np.float64 else array)
+    if dtype is None or dtype_of(dtype) == result.dtype:
+        return result
+    if isinstance(value, bool | int | float | np.generic):
+        return in_dtype(value, dtype_of(dtype))
+    return result.astype(dtype)
+
+
+def size(extent: Dim) -> Tensor:
+    """The number that a symbolic size has at the call, as int64 of rank 0."""
+    return size_value(extent)
+
+
+# --- filled ---------------------------------------------------------------------------------
+
+
+def full(shape: Dim | Sequence[Dim], value: Scalar, dtype: DTypeLike | None = None) -> Tensor:
+    """One number everywhere; without ``dtype``, float32, int64 or bool by the number's kind."""
+    filled = tensor(value) if dtype is None else in_dtype(value, dtype_of(dtype))
+    return expanded(filled, checked_shape("full", shape))
+
+
+def zeros(shape: Dim | Sequence[Dim], dtype: DTypeLike = "float32") -> Tensor:
+    """0 everywhere."""
+    return full(shape, 0, dtype)
+
+
+def ones(shape: Dim | Sequence[Dim], dtype: DTypeLike = "float32") -> Tensor:
+    """1 everywhere."""
+    return full(shape, 1, dtype)
+
+
+def full_like(x: Tensor, value: Scalar, dtype: DTypeLike | None = None) -> Tensor:
+    """One number in the shape (and, unless given, dtype) of a tensor."""
+    return full(x.shape, value, x.dtype if dtype is None else dtype)
+
+
+def zeros_like(x: Tensor, dtype: DTypeLike | None = None) -> Tensor:
+    """0 in the shape of a tensor."""
+    return full_like(x, 0, dtype)
+
+
+def ones_like(x: Tensor, dtype: DTypeLike | None = None) -> Tensor:
+    """1 in the shape of a tensor."""
+    return full_like(x, 1, dtype)
+
+
+# --- counted --------------------------------------------------------------------------------
+
+
+def counted(start: Dim, stop: Dim) -> Tensor:
+    """The int64 numbers ``start, ..., stop - 1`` as a window of iota (``0 <= start <= stop``)."""
+    numbers = whole(graph.iota_node(stop))
+    if start == 0:
+        return numbers
+    return seen(numbers, view.shrink(numbers.operand.view, 0, start, 1, stop - start))
+
+
+def arange(
+    start: Dim, stop: Dim | None = None, step: int = 1, dtype: DTypeLike = "int64"
+) -> Tensor:
+    """``start, start + step, ...`` before ``stop``; with one argument, ``0 .. start - 1``.
+
+    ``start`` and ``stop`` may be symbolic; ``step`` is a positive or negative integer.
+    """
+    first, last = (0, start) if stop is None else (start, stop)
+    if not isinstance(step, int) or step == 0:
+        raise BadArgument(op="arange", argument="step", given=step, expected="an integer, not 0")
+    count = _steps(first, last, step)
+    if step == 1 and dims.at_most(0, first):
+        return counted(first, first + count).astype(dtype)
+    numbers = counted(0, count) * step + size_value(first)
+    return numbers.astype(dtype)
+
+
+def _steps(first: Dim, last: Dim, step: int) -> Dim:
+    """``max(0, ceil((last - first) / step))``."""
+    reach = last - first if step > 0 else first - last
+    count = dims.floordiv(reach + (abs(step) - 1), abs(step))
+    if dims.at_most(0, count):
+        return count
+    if isinstance(count, int) or dims.at_most(count, 0):
+        return 0
+    raise BadArgument(
+        op="arange", argument="stop", given=last, expected=f"at least {first} for every size"
+    )
+
+
+def linspace(
+    start: float, stop: float, num: int = 50, endpoint: bool = True, dtype: DTypeLike = "float32"
+) -> Tensor:
+    """``num`` numbers from ``start`` to ``stop`` (included if ``endpoint``), a constant."""
+    count = fixed("linspace", num)
+    array = np.linspace(start, stop, count, endpoint=endpoint, dtype=np.float64)
+    return tensor(array.astype(dtype_of(dtype).numpy))
+
+
+def eye(rows: Dim, columns: Dim | None = None, k: int = 0, dtype: DTypeLike = "float32") -> Tensor:
+    """1 on the diagonal ``column - row == k``, 0 elsewhere."""
+    width = rows if columns is None else columns
+    right, below = max(0, -k), max(0, k)
+    across, down = counted(right, width + right), counted(below, rows + below)
+    return (across == down[:, None]).astype(dtype)
+
+
+def result_type(*values: object) -> DType:
+    """The dtype to which values promote: kinds first (bool, integer, float), then sizes."""
+    return joined_dtype(values, "result_type")  # type: ignore[arg-type]

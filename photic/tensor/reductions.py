@@ -1,0 +1,210 @@
+"""Reductions over one, several or all axes, and what rests on them: means, softmax, places.
+
+``axis`` is an integer, a tuple or None (all axes), negative ones from the end; ``keepdims`` keeps
+size 1. Sums and products of integers below 64 bits and of bools are int64, halves accumulate in
+float32 and are rounded once. Of nothing: sum 0, prod 1, max -inf, min inf, mean nan.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from photic.base.errors import BadArgument
+from photic.ir.dim import Dim, bounds, product
+from photic.ir.dtype import FLOAT32, INT64
+from photic.tensor.compare import is_number, isfinite, reversed_order, truth
+from photic.tensor.creation import counted
+from photic.tensor.elementary import log
+from photic.tensor.primitive import (
+    accumulated,
+    as_float,
+    exp2,
+    less,
+    negated,
+    reciprocal,
+    reduced,
+    sqrt,
+    where,
+)
+from photic.tensor.shapes import checked_axes, flip, ravel, reshape
+from photic.tensor.tensor import Axes, Tensor, Value, method, size_value, tensor
+
+LOG2_E = math.log2(math.e)
+
+
+def _over(x: Tensor, axis: Axes, keepdims: bool, op: str, one: Callable[..., Tensor]) -> Tensor:
+    """``one(x, axis)`` for each axis, the last first."""
+    axes = checked_axes(op, axis, x.ndim)
+    result = x
+    for place in sorted(axes, reverse=True):
+        result = one(result, place)
+    if not keepdims:
+        return result
+    return reshape(result, tuple(1 if k in axes else n for k, n in enumerate(x.shape)))
+
+
+def _reduced(x: Tensor, axis: Axes, keepdims: bool, op: str) -> Tensor:
+    return _over(x, axis, keepdims, op, lambda value, place: reduced(op, value, place))
+
+
+@method
+def sum(x: Value, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    """The sum; 0 of nothing. Small integers and bools give int64, halves accumulate in float32."""
+    value = tensor(x, "sum")
+    if value.dtype.kind != "float":
+        return _reduced(value.astype(INT64), axis, keepdims, "sum")
+    return _summed(value, axis, keepdims)
+
+
+def _summed(x: Tensor, axis: Axes, keepdims: bool) -> Tensor:
+    """The sum of floats in their own dtype, halves rounded once."""
+    wide = x.astype(accumulated(x.dtype))
+    return _reduced(wide, axis, keepdims, "sum").astype(x.dtype)
+
+
+@method
+def max(x: Value, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    """The largest; nan if any is nan; of nothing -inf, the lowest integer, False."""
+    return _reduced(tensor(x, "max"), axis, keepdims, "max")
+
+
+@method
+def min(x: Value, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    """The smallest; nan if any is nan; of nothing inf, the highest integer, True."""
+    value = reversed_order(tensor(x, "min"))
+    return reversed_order(_reduced(value, axis, keepdims, "max"))
+
+
+@method
+def any(x: Value, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    """True if one is not 0; False of nothing."""
+    return _reduced(truth(x), axis, keepdims, "max")
+
+
+@method
+def all(x: Value, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    """True if none is 0; True of nothing."""
+    return negated(_reduced(negated(truth(x)), axis, keepdims, "max"))
+
+
+# --- means ----------------------------------------------------------------------------------
+
+
+def _count(x: Tensor, axis: Axes) -> Dim:
+    """How many elements go into one result."""
+    return product(x.shape[k] for k in checked_axes("mean", axis, x.ndim))
+
+
+def _divided_by_count(total: Tensor, count: Dim) -> Tensor:
+    return total * reciprocal(size_value(count).astype(total.dtype))
+
+
+@method
+def mean(x: Value, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    """The sum times 1/count; nan of nothing. Integers are summed exactly and give float32."""
+    value = tensor(x, "mean")
+    if value.dtype.kind != "float":
+        total = _reduced(value.astype(INT64), axis, keepdims, "sum").astype(FLOAT32)
+        return _divided_by_count(total, _count(value, axis))
+    wide = value.astype(accumulated(value.dtype))
+    total = _reduced(wide, axis, keepdims, "sum")
+    return _divided_by_count(total, _count(value, axis)).astype(value.dtype)
+
+
+def var(x: Value, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
+    """The mean square distance from the mean, in two passes; divided by ``count - ddof``."""
+    given = as_float(x, "var")
+    value = given.astype(accumulated(given.dtype))
+    distance = value - mean(value, axis, keepdims=True)
+    total = _reduced(distance * distance, axis, keepdims, "sum")
+    return _divided_by_count(total, _count(value, axis) - ddof).astype(given.dtype)
+
+
+def std(x: Value, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
+    """The square root of ``var``."""
+    given = as_float(x, "std")
+    value = given.astype(accumulated(given.dtype))
+    return sqrt(var(value, axis, ddof, keepdims)).astype(given.dtype)
+
+
+# --- where the extremes are -----------------------------------------------------------------
+
+
+@method
+def argmax(x: Value, axis: int | None = None, keepdims: bool = False) -> Tensor:
+    """The first place (int64) of the largest value, or of the first nan; all elements for None.
+
+    BadArgument for an axis of size 0; -1 where a symbolic size is 0 at the call.
+    """
+    value = tensor(x, "argmax")
+    if axis is None:
+        found = argmax(ravel(value), 0)
+        return reshape(found, (1,) * value.ndim) if keepdims else found
+    place = checked_axes("argmax", axis, value.ndim)[0]
+    extent = value.shape[place]
+    if extent == 0:
+        raise BadArgument(op="argmax", argument="axis", given="of size 0", expected="1 or more")
+    best = max(value, place, keepdims=True)
+    is_best = negated(less(value, best))
+    if value.dtype.kind == "float":
+        # beside nan only nan counts: no number is less than nan, but that makes it no maximum
+        is_best = is_best * (is_number(best) + negated(is_number(value)))
+    # the place counted from the end, so that the largest such number is the first place
+    from_end = flip(counted(0, extent), 0).reshape(extent, *(1,) * (value.ndim - place - 1))
+    found = _reduced(where(is_best, from_end, -1), place, keepdims, "max")
+    result = size_value(extent) - 1 - found
+    if bounds(extent)[0] == 0:
+        return where(less(0, size_value(extent)), result, -1)
+    return result
+
+
+@method
+def argmin(x: Value, axis: int | None = None, keepdims: bool = False) -> Tensor:
+    """The first place (int64) of the smallest value, or of the first nan; else as ``argmax``."""
+    return argmax(reversed_order(tensor(x, "argmin")), axis, keepdims)
+
+
+# --- exponentials of rows -------------------------------------------------------------------
+
+
+def _shifted(x: Value, axis: Axes, op: str) -> tuple[Tensor, Tensor]:
+    """The value less its row's maximum (in float32 for halves), and the maximum."""
+    value = as_float(x, op)
+    wide = value.astype(accumulated(value.dtype))
+    top = max(wide, axis, keepdims=True)
+    return wide - top, top
+
+
+def softmax(x: Value, axis: Axes = -1) -> Tensor:
+    """exp(x) over its sum along the axis; a row that is all -inf (or has nan, or inf) is nan.
+
+    Written as exp2((x - max)*log2(e)): the argument is at most 0, so this is within 3e-7 of the
+    row's largest weight, and the search knows the form.
+    """
+    shifted, _ = _shifted(x, axis, "softmax")
+    weights = exp2(shifted * LOG2_E)
+    total = _summed(weights, axis, keepdims=True)
+    return (weights * reciprocal(total)).astype(as_float(x, "softmax").dtype)
+
+
+def log_softmax(x: Value, axis: Axes = -1) -> Tensor:
+    """The logarithm of ``softmax``, without its underflow."""
+    shifted, _ = _shifted(x, axis, "log_softmax")
+    total = _summed(exp2(shifted * LOG2_E), axis, keepdims=True)
+    return (shifted - log(total)).astype(as_float(x, "log_softmax").dtype)
+
+
+def logsumexp(x: Value, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    """log(sum(exp(x))) without overflow; -inf of nothing and of rows that are all -inf."""
+    value = as_float(x, "logsumexp")
+    wide = value.astype(accumulated(value.dtype))
+    top = max(wide, axis, keepdims=True)
+    # an infinite maximum would make inf - inf
+    shift = where(isfinite(top), top, 0.0)
+    total = _summed(exp2((wide - shift) * LOG2_E), axis, keepdims=True)
+    result = shift + log(total)
+    if not keepdims:
+        axes = checked_axes("logsumexp", axis, value.ndim)
+        result = reshape(result, tuple(n for k, n in enumerate(value.shape) if k not in axes))
+    return result.astype(value.dtype)
