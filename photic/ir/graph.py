@@ -209,6 +209,13 @@ def cast(value: Operand, dtype: DType) -> Node:
     return _node("contiguous", (value,), value.shape, dtype, To(dtype))
 
 
+def with_operands(node: Node, operands: tuple[Operand, ...], attribute: Attribute) -> Node:
+    """The same operation on other operands of the same shapes and dtypes."""
+    if operands == node.operands and attribute == node.attribute:
+        return node
+    return _node(node.op, operands, node.shape, node.dtype, attribute)
+
+
 # --- regions --------------------------------------------------------------------------------
 
 

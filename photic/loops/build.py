@@ -1,7 +1,7 @@
-"""From choices to a nest: parts of axes become loops, register tiles and vectors; borders get bodies.
+"""From choices to a nest: axes become loops, register tiles and vectors; borders get bodies.
 
-Before: ``y[i, j] = sum k: x[i, k]*w[k, j]``, lanes j, rows i. After: loops over tiles of j and of i,
-outer ones parallel until every core has enough; where a tile does not fit, a body for what is left.
+Before: ``y[i, j] = sum k: x[i, k]*w[k, j]``, lanes j, rows i. After: loops over tiles of j and of
+i, outer ones parallel until every core has enough; where a tile does not fit, a body for the rest.
 """
 
 from __future__ import annotations

@@ -1,12 +1,14 @@
 """Axes as mixed-radix numbers of parts: where an index divides a variable, the variable is split.
 
-Before: ``sum k:576 ... w[k // 32, k % 32]``. After: ``sum b:18 sum i:32 ... w[b, i]``. Short parts of a
-reduction go innermost, where a tile writes them out. Variables whose divisors are no chain stay.
+Before: ``sum k:576 ... w[k // 32, k % 32]``. After: ``sum b:18 sum i:32 ... w[b, i]``. Short parts
+of a reduction go innermost, where a tile writes them out. A variable stays whole if its divisors
+do not divide one another.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from photic.ir import index as form
 from photic.ir.dim import Atom, Dim, FloorDiv, Mod, Var, add, atoms, exact_div, mul, var
@@ -55,7 +57,7 @@ def _parts(axis: Var, cuts: set[int]) -> tuple[Var, ...]:
     """The parts of a variable, outermost first; none if the divisors are no chain."""
     sizes: list[Dim] = [1, *sorted(cuts), axis.extent]
     extents: list[Dim] = []
-    for small, large in zip(sizes, sizes[1:], strict=False):
+    for small, large in pairwise(sizes):
         ratio = exact_div(large, small)
         if ratio is None or ratio == 0:
             return ()

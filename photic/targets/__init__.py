@@ -1,1 +1,1 @@
-"""."""
+"""Machines: one folder each. Only these folders know a machine's instructions and tools."""

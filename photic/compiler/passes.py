@@ -1,0 +1,217 @@
+"""The passes from graph to artifact, as a table with a checked order.
+
+Each pass names what it reads and what it makes of ``Compilation``; a table in which something is
+read before it is made is refused. With PHOTIC_DUMP set, every pass writes what it made to a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from photic.codegen.clike import Source, render
+from photic.codegen.entry import Addresses, entry_source
+from photic.compiler.artifact import Array
+from photic.compiler.constants import evaluate_constants
+from photic.compiler.memory import MemoryPlan, plan_memory
+from photic.ir.check import check_graph
+from photic.ir.graph import Graph
+from photic.ir.program import (
+    ROW_MAJOR,
+    Branch,
+    Kernel,
+    Layout,
+    Program,
+    Repeat,
+    Step,
+    all_steps,
+)
+from photic.ir.text import print_graph
+from photic.loops.build import nest
+from photic.loops.layout import relaid
+from photic.loops.lower import lower
+from photic.loops.nest import Nest, print_nest
+from photic.loops.plan import Choice, choose
+from photic.loops.target import Machine
+from photic.targets.registry import Target
+
+
+@dataclass(slots=True)
+class Compilation:
+    """What the passes have made so far."""
+
+    graph: Graph
+    target: Target
+    machine: Machine
+    program: Program
+    choices: dict[str, Choice] = field(default_factory=dict)
+    nests: dict[str, Nest] = field(default_factory=dict)
+    memory: MemoryPlan = field(default_factory=lambda: MemoryPlan({}, 0, 0, 0))
+    addresses: Addresses = field(default_factory=lambda: Addresses({}, {}, {}))
+    sources: dict[str, Source] = field(default_factory=dict)
+    text: str = ""
+    constants: dict[str, Array] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One step: what it reads, what it makes, what it does, and how to show what it made."""
+
+    name: str
+    reads: tuple[str, ...]
+    makes: tuple[str, ...]
+    run: Callable[[Compilation], None]
+    show: Callable[[Compilation], str]
+
+
+def _check(state: Compilation) -> None:
+    check_graph(state.graph)
+
+
+def _evaluate(state: Compilation) -> None:
+    state.graph = evaluate_constants(state.graph)
+
+
+def _lower(state: Compilation) -> None:
+    state.program = lower(state.graph)
+
+
+def _choose(state: Compilation) -> None:
+    constants = _constant_parameters(state.program)
+    for name, function in state.program.functions.items():
+        state.choices[name] = choose(function, constants[name], state.machine)
+
+
+def _constant_parameters(program: Program) -> dict[str, frozenset[str]]:
+    """For each function the parameters that are constants in every call."""
+    found = {
+        name: {one.name for one in function.parameters}
+        for name, function in program.functions.items()
+    }
+    for step, name, argument in _arguments(program):
+        if program.places[argument].role != "constant":
+            found[step.function].discard(name)
+    return {name: frozenset(names) for name, names in found.items()}
+
+
+def _arguments(program: Program) -> list[tuple[Kernel, str, str]]:
+    """Each call with each of its parameters and the buffer given for it."""
+    found = []
+    for step in all_steps(program.steps):
+        if isinstance(step, Kernel):
+            names = [one.name for one in program.functions[step.function].parameters]
+            found += [(step, *pair) for pair in zip(names, step.arguments, strict=True)]
+    return found
+
+
+def _lay_out(state: Compilation) -> None:
+    """A layout for each constant: the first that a kernel wants of it."""
+    lays: dict[str, Layout] = {}
+    for step, name, argument in _arguments(state.program):
+        wanted = state.choices[step.function].layouts.get(name)
+        if wanted is not None:
+            lays.setdefault(argument, wanted)
+    places = {
+        name: replace(place, layout=lays.get(name, ROW_MAJOR))
+        for name, place in state.program.places.items()
+    }
+    state.program = replace(state.program, places=places)
+    state.constants = {
+        name: relaid(payload.array, places[name].layout)
+        for name, payload in state.program.constants.items()
+    }
+
+
+def _arrange(state: Compilation) -> None:
+    """A nest for each function and each set of layouts that its calls have."""
+    program = state.program
+    made: dict[tuple[str, tuple[Layout, ...]], str] = {}
+    functions = dict(program.functions)
+
+    def variant(step: Kernel) -> Kernel:
+        lays = tuple(program.places[name].layout for name in step.arguments)
+        key = (step.function, lays)
+        if key not in made:
+            name = step.function if step.function not in state.nests else f"k{len(functions)}"
+            function = replace(program.functions[step.function], name=name)
+            names = (one.name for one in function.parameters)
+            by_name = dict(zip(names, lays, strict=True))
+            choice = state.choices[step.function]
+            state.nests[name] = nest(function, choice, by_name, state.machine)
+            functions[name] = function
+            made[key] = name
+        return replace(step, function=made[key])
+
+    steps = _mapped(program.steps, variant)
+    state.program = replace(program, steps=steps, functions=functions)
+
+
+def _mapped(steps: tuple[Step, ...], change: Callable[[Kernel], Kernel]) -> tuple[Step, ...]:
+    """The steps with every kernel changed."""
+    found: list[Step] = []
+    for step in steps:
+        if isinstance(step, Kernel):
+            step = change(step)
+        elif isinstance(step, Repeat):
+            step = replace(step, body=_mapped(step.body, change))
+        elif isinstance(step, Branch):
+            then, otherwise = _mapped(step.then, change), _mapped(step.otherwise, change)
+            step = replace(step, then=then, otherwise=otherwise)
+        found.append(step)
+    return tuple(found)
+
+
+def _place(state: Compilation) -> None:
+    """The memory plan, and a slot for each buffer and each size that comes from outside."""
+    program = state.program
+    state.memory = plan_memory(program)
+    outside = [name for name, place in program.places.items() if place.role != "temporary"]
+    counters = [step.counter for step in all_steps(program.steps) if isinstance(step, Repeat)]
+    names = [one.name for one in (*program.sizes, *counters)]
+    state.addresses = Addresses(
+        {name: slot for slot, name in enumerate(outside)},
+        state.memory.offsets,
+        {name: slot for slot, name in enumerate(dict.fromkeys(names))},
+    )
+
+
+def _render(state: Compilation) -> None:
+    dialect = state.target.dialect
+    for name, one in state.nests.items():
+        state.sources[name] = render(one, state.addresses.sizes, dialect)
+    entry = entry_source(state.program, state.nests, state.addresses)
+    needs = frozenset(need for one in state.sources.values() for need in one.needs)
+    kernels = [one.text for one in state.sources.values()]
+    state.text = "\n".join([dialect.head, dialect.prelude(needs), *kernels, entry])
+
+
+def _program_text(state: Compilation) -> str:
+    lines = [f"{f.name}: {f.stores[0]}" for f in state.program.functions.values()]
+    return "\n".join([*lines, "", *map(str, state.program.steps)]) + "\n"
+
+
+PASSES: tuple[Pass, ...] = (
+    Pass("check", ("graph",), (), _check, lambda s: print_graph(s.graph)),
+    Pass("evaluate", ("graph",), ("graph",), _evaluate, lambda s: print_graph(s.graph)),
+    Pass("lower", ("graph",), ("program",), _lower, _program_text),
+    Pass("choose", ("program",), ("choices",), _choose, lambda s: ""),
+    Pass("lay_out", ("program", "choices"), ("program", "constants"), _lay_out, lambda s: ""),
+    Pass(
+        "arrange",
+        ("program", "choices", "constants"),
+        ("program", "nests"),
+        _arrange,
+        lambda s: "\n".join(map(print_nest, s.nests.values())),
+    ),
+    Pass("place", ("program", "nests"), ("memory", "addresses"), _place, lambda s: str(s.memory)),
+    Pass("render", ("nests", "addresses"), ("sources", "text"), _render, lambda s: s.text),
+)
+
+
+def check_order(passes: tuple[Pass, ...]) -> None:
+    """An assertion that nothing is read before it is made."""
+    known = {"graph"}
+    for one in passes:
+        missing = set(one.reads) - known
+        assert not missing, f"pass {one.name} reads {missing} before it is made"
+        known |= set(one.makes)

@@ -1,0 +1,31 @@
+"""The spellings of the c target: freestanding C for Clang."""
+
+from __future__ import annotations
+
+from photic.codegen.dialect import Dialect
+from photic.targets.c.numerics import prelude
+
+HEAD = """\
+typedef long long int64_t;
+static inline int64_t floor_div(int64_t a, int64_t b) {
+  return a / b - ((a % b != 0) & ((a < 0) != (b < 0)));
+}
+static inline int64_t floor_mod(int64_t a, int64_t b) { return a - floor_div(a, b) * b; }
+static inline int clamp(int64_t a) {
+  return a < -(1 << 30) ? -(1 << 30) : a > (1 << 30) ? (1 << 30) : (int)a;
+}
+static inline int lane_count(int64_t left, int width) {
+  return left < 0 ? 0 : left > width ? width : (int)left;
+}
+"""
+
+DIALECT = Dialect(
+    name="c",
+    prelude=prelude,
+    kernel=(
+        "static void {name}(void *const *buffers, const int64_t *sizes, char *scratch, "
+        "int64_t begin, int64_t end)"
+    ),
+    pointer="*restrict {name} = buffers[{number}];",
+    head=HEAD,
+)
