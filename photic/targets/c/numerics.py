@@ -9,11 +9,13 @@ need `("type", dtype, lanes)`.
 Types. `f32x16` is a vector of 16 lanes, `f32x1` the plain scalar; dtypes are f64 f32 f16 bf16 i64
 i32 i16 i8 u8 bool; lanes 1, 2, 4, ... 64. f16 and bf16 are carried as their 16 bits in unsigned
 integers (they have no arithmetic: cast to f32). `boolx16` is a mask, an `int` of 0 or -1 a lane;
-in memory a bool is one byte, 0 or 1. Numbers add, subtract, multiply and compare by infix
-operators where lanes > 1; literals splat by a cast: `(f32x16)(1.0f)`.
+in memory a bool is one byte, 0 or 1. Numbers add, subtract and multiply by infix operators where
+lanes > 1 (add and mul serve every lane count); comparisons are lt, le, eq, which give masks;
+literals splat by a cast: `(f32x16)(1.0f)`.
 
-    every dtype    load(p)  store(p, v)  load_part(p, n)  store_part(p, v, n)  gather(base, i64 index)
-                   splat(scalar)  sel(mask, a, b)  lo(v)  hi(v)  cat(low, high)  cast_A (from A)
+    every dtype    load(p)  store(p, v)  load_part(p, n)  store_part(p, v, n)  splat(scalar)
+                   gather(base, i64 index)  sel(mask, a, b)  lo(v)  hi(v)  cat(low, high)
+                   cast_A (from A)
     not f16, bf16  add mul max mod lt le eq (a, b)   fma(a, b, c)   hsum(v)  hmax(v), to a scalar
     integers       iota()
     bool           and or not any (any gives boolx1); add max hsum hmax are or, mul is and, fma both

@@ -221,35 +221,40 @@ INLINE $T sin_$T($T x) {
     return sinfar_$T(y, x, ~lt_$T(abs_$T(x), ($T)(0x1p21f)));
 }
 
-// pi in three parts, 33, 33 and 53 bits. Remainders under 2^-30 need more and count as far.
+// |x| = q * pi/2 + r, |r| <= pi/4: pi/2 in three parts, 33, 33 and 53 bits, and r in two. An r under
+// 2^-30 needs more and counts as far.
 //: sin : f64 : any
 INLINE $T sin_$T($T x) {
     $T a = abs_$T(x);
-    $T shifted = a * 0x1.45f306dc9c883p-2 + 0x1.8p52;
+    $T shifted = a * 0x1.45f306dc9c883p-1 + 0x1.8p52;
     $T q = shifted - 0x1.8p52;
-    $T wide = a - q * 0x1.921fb544p+1, next = q * 0x1.0b4611a6p-33;
+    $T wide = a - q * 0x1.921fb544p+0, next = q * 0x1.0b4611a6p-34;
     $T r = wide - next, gone = r - wide;
-    $T low = (wide - (r - gone)) - (next + gone) - q * 0x1.3198a2e037073p-68;
+    $T low = (wide - (r - gone)) - (next + gone) - q * 0x1.3198a2e037073p-69;
     $T high = r + low;
-    $T y = sinpart_$T(high, (r - high) + low);
-    $B far = ~lt_$T(a, ($T)(0x1p21)) | (lt_$T(abs_$T(high), ($T)(0x1p-30)) & lt_$T(($T)(1.0), a));
-    return sinfar_$T(frombits_$T(bits_$T(y) ^ (bits_$T(shifted) << 63) ^ signbits_$T(x)), x, far);
+    $T y = sinpart_$T(high, (r - high) + low, bits_$T(shifted));
+    $B far = ~lt_$T(a, ($T)(0x1p20)) | (lt_$T(abs_$T(high), ($T)(0x1p-30)) & lt_$T(($T)(1.0), a));
+    return sinfar_$T(frombits_$T(bits_$T(y) ^ signbits_$T(x)), x, far);
 }
 
-// sin(high + low) = sin(high) + low * cos(high), the cosine to a few bits.
+// sin(quadrant * pi/2 + high + low), low at most half a unit in the last place of high.
 //: sinpart : f64 : any
-INLINE $T sinpart_$T($T high, $T low) {
-    $T z = high * high;
-    $T p = fma_$T(z, ($T)(-0x1.f5dd1ef014f1cp-60), ($T)(0x1.8ac448aee48cdp-49));
-    p = fma_$T(z, p, ($T)(-0x1.ae4ebd80ffb89p-41));
-    p = fma_$T(z, p, ($T)(0x1.6123e748146fap-33));
-    p = fma_$T(z, p, ($T)(-0x1.ae64551a93e5fp-26));
-    p = fma_$T(z, p, ($T)(0x1.71de3a5309f1fp-19));
-    p = fma_$T(z, p, ($T)(-0x1.a01a01a01578cp-13));
-    p = fma_$T(z, p, ($T)(0x1.11111111110cep-7));
-    p = fma_$T(z, p, ($T)(-0x1.5555555555555p-3));
-    $T cosine = 1.0 - z * (0.5 - z * 0x1.5555555555555p-5);
-    return high + fma_$T(high * z, p, low * cosine);
+INLINE $T sinpart_$T($T high, $T low, $I quadrant) {
+    $T z = high * high, half = 0.5 * z, most = 1.0 - half;
+    $T p = fma_$T(z, ($T)(0x1.5d8b9f1571786p-33), ($T)(-0x1.ae5e4c196eaffp-26));
+    p = fma_$T(z, p, ($T)(0x1.71de355594ee8p-19));
+    p = fma_$T(z, p, ($T)(-0x1.a01a019be9691p-13));
+    p = fma_$T(z, p, ($T)(0x1.111111110f731p-7));
+    p = fma_$T(z, p, ($T)(-0x1.5555555555548p-3));
+    $T sine = high + fma_$T(high * z, p, low * most);
+    p = fma_$T(z, ($T)(-0x1.8fa68099a196dp-37), ($T)(0x1.1ee9dbcc527ecp-29));
+    p = fma_$T(z, p, ($T)(-0x1.27e4f7f1909dfp-22));
+    p = fma_$T(z, p, ($T)(0x1.a01a019c8f24ep-16));
+    p = fma_$T(z, p, ($T)(-0x1.6c16c16c15015p-10));
+    p = fma_$T(z, p, ($T)(0x1.555555555554bp-5));
+    $T cosine = most + (((1.0 - most) - half) + fma_$T(z * z, p, -high * low));
+    $T y = sel_$T(eq_$I(quadrant & 1, ($I)(0)), sine, cosine);
+    return frombits_$T(bits_$T(y) ^ ((quadrant & 2) << 62));
 }
 
 //: sinfar : FLOAT : one
@@ -285,14 +290,14 @@ static __attribute__((noinline)) f64x1 sinexact_f64x1(f64x1 x) {
     for (int i = 0; i < 3; i++) w[i] = up ? at[i] << up | at[i + 1] >> (64 - up) : at[i];
     pair low = (pair)m * w[2], middle = (pair)m * w[1] + (low >> 64);
     word p0 = m * w[0] + (word)(middle >> 64), p1 = (word)middle, p2 = (word)low;
-    word odd = p0 >> 63;
-    p0 = p0 << 1 | p1 >> 63, p1 = p1 << 1 | p2 >> 63;
-    if (p0 >> 63) p0 = ~p0, p1 = ~p1;  // sin(pi - r) = sin(r); one unit of 2^-128 off
+    word quadrant = p0 >> 62, minus = (p0 >> 61) & 1;
+    p0 = p0 << 2 | p1 >> 62, p1 = p1 << 2 | p2 >> 62;
+    if (minus) p0 = ~p0, p1 = ~p1, quadrant++;  // r < 0; one unit of 2^-128 off
     word zeros = p0 ? (word)__builtin_clzll(p0) : 64 + (word)__builtin_clzll(p1 | 1);
     word top = zeros == 0 ? p0 : zeros < 64 ? p0 << zeros | p1 >> (64 - zeros) : p1 << (zeros - 64);
-    word r = (word)((pair)top * 0xc90fdaa22168c234ull >> 64);  // pi * 2^62
-    f64x1 scale = frombits_f64x1((i64x1)((1023 - 62 - zeros) << 52));
+    word r = (word)((pair)top * 0xc90fdaa22168c234ull >> 64);  // pi/2 * 2^63
+    f64x1 scale = frombits_f64x1((i64x1)((1023 - 63 - zeros) << 52 | minus << 63));
     f64x1 high = (f64x1)r, rest = (f64x1)(i64x1)(r - (word)high);
-    word sign = odd << 63 ^ (u & 1ull << 63);
-    return frombits_f64x1(bits_f64x1(sinpart_f64x1(high * scale, rest * scale)) ^ (i64x1)sign);
+    f64x1 y = sinpart_f64x1(high * scale, rest * scale, (i64x1)quadrant);
+    return frombits_f64x1(bits_f64x1(y) ^ (i64x1)(u & 1ull << 63));
 }

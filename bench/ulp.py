@@ -1,0 +1,222 @@
+"""The largest error of the c target's float functions, in units in the last place (ulp).
+
+float32: every one of the 2^32 inputs (or `--sample N` of them, spread evenly over all bit patterns
+and so over all exponents), against the C library's double-precision function of the same input,
+which errs by less than 1e-9 float32 ulp; the error is taken before the reference is rounded, so
+that a correctly rounded result shows 0.5. float64: a sample over all exponents, against NumPy's
+long double, where that is wider than float64.
+
+A result that should be NaN or infinite and is not counts as infinitely wrong.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import common
+import numpy as np
+
+from photic.targets.c.numerics import prelude
+from photic.targets.c.toolchain import build_kernels, load_library
+
+OPERATIONS = ("exp2", "log2", "sin", "sqrt", "recip")
+LANES = (1, 4, 8, 16)
+PATTERNS = 2**32
+PIECE = 2**24  # inputs of one task: a fraction of a second
+BATCH = 4096  # inputs in the first-level cache
+F64_SAMPLE = 2**20
+LONG_DOUBLE = {"exp2": np.exp2, "log2": np.log2, "sin": np.sin, "sqrt": np.sqrt}
+
+COMMON_SOURCE = f"""
+double reference_recip(double x) {{ return 1 / x; }}
+
+// Every value of a batch against the reference: the worst error and the input that has it.
+static void compare(const float *got, const double *exact, const unsigned *input, double *worst,
+                    unsigned *at) {{
+    for (int i = 0; i < {BATCH}; i++) {{
+        union {{ float value; unsigned bits; }} near = {{(float)exact[i]}};
+        unsigned field = near.bits >> 23 & 255;
+        double error;
+        if (field == 255)
+            error = got[i] == near.value || (got[i] != got[i] && near.value != near.value)
+                ? 0 : __builtin_inf();
+        else {{
+            union {{ unsigned long long bits; double value; }} unit = {{
+                (1023ull + 150 - (field ? field : 1)) << 52}};
+            error = __builtin_fabs(got[i] - exact[i]) * unit.value;
+            if (error != error) error = __builtin_inf();
+        }}
+        if (error > *worst) *worst = error, *at = input[i];
+    }}
+}}
+
+static unsigned long long mix(unsigned long long x) {{  // splitmix64
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+    return x ^ x >> 31;
+}}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Worst:
+    """The largest error seen and the input that has it."""
+
+    ulp: float
+    at: float
+
+
+def source() -> str:
+    """C text: for each operation `sweep_OP(first, count, stride, reference, worst, at)`."""
+    needs = {
+        (operation, dtype, lanes)
+        for operation in (*OPERATIONS, "load", "store")
+        for dtype in ("f32", "f64")
+        for lanes in LANES
+    }
+    loops = [
+        _loop(operation, dtype, lanes)
+        for operation in OPERATIONS
+        for dtype in ("f32", "f64")
+        for lanes in LANES
+    ]
+    sweeps = [_sweep(operation) for operation in OPERATIONS]
+    return "\n".join([prelude(frozenset(needs)), COMMON_SOURCE, *loops, *sweeps])
+
+
+def _loop(operation: str, dtype: str, lanes: int) -> str:
+    name = f"{dtype}x{lanes}"
+    return f"""
+void run_{operation}_{name}(const {dtype}x1 *x, {dtype}x1 *y, long long count) {{
+    for (long long i = 0; i < count; i += {lanes})
+        store_{name}(y + i, {operation}_{name}(load_{name}(x + i)));
+}}"""
+
+
+def _sweep(operation: str) -> str:
+    """Input k is pattern k * stride, moved by less than stride where the stride is above 1."""
+    checks = "\n".join(
+        f"        run_{operation}_f32x{lanes}(x, y, {BATCH});\n"
+        f"        compare(y, exact, input, worst + {i}, at + {i});"
+        for i, lanes in enumerate(LANES)
+    )
+    return f"""
+void sweep_{operation}(long long first, long long count, long long stride,
+                       double (*reference)(double), double *worst, unsigned *at) {{
+    unsigned input[{BATCH}];
+    float x[{BATCH}], y[{BATCH}];
+    double exact[{BATCH}];
+    for (long long start = first; start < first + count; start += {BATCH}) {{
+        for (int i = 0; i < {BATCH}; i++) {{
+            unsigned long long k = start + i;
+            input[i] = (unsigned)(k * stride + mix(k) % stride);
+            union {{ unsigned bits; float value; }} u = {{input[i]}};
+            x[i] = u.value;
+            exact[i] = reference(x[i]);
+        }}
+{checks}
+    }}
+}}"""
+
+
+def references(library: ctypes.CDLL) -> dict[str, ctypes.c_void_p]:
+    """The address of double f(double) for every operation."""
+    libm = ctypes.CDLL(ctypes.util.find_library("m"))
+    functions = {name: libm[name] for name in OPERATIONS if name != "recip"}
+    functions["recip"] = library["reference_recip"]
+    return {name: ctypes.cast(function, ctypes.c_void_p) for name, function in functions.items()}
+
+
+def sweep(library: ctypes.CDLL, operation: str, inputs: int, threads: int) -> list[Worst]:
+    """The worst of each lane count over `inputs` float32 inputs, a multiple of BATCH."""
+    function, reference = library[f"sweep_{operation}"], references(library)[operation]
+    stride = PATTERNS // inputs
+
+    def piece(first: int) -> list[Worst]:
+        worst, at = np.full(len(LANES), -1.0), np.zeros(len(LANES), np.uint32)
+        function(
+            ctypes.c_longlong(first),
+            ctypes.c_longlong(min(PIECE, inputs - first)),
+            ctypes.c_longlong(stride),
+            reference,
+            ctypes.c_void_p(worst.ctypes.data),
+            ctypes.c_void_p(at.ctypes.data),
+        )
+        found = zip(worst.tolist(), at.view(np.float32).tolist(), strict=True)
+        return [Worst(ulp, value) for ulp, value in found]
+
+    with ThreadPoolExecutor(threads) as pool:
+        pieces = list(pool.map(piece, range(0, inputs, PIECE)))
+    return [max(column, key=lambda worst: worst.ulp) for column in zip(*pieces, strict=True)]
+
+
+def f64_sample() -> np.ndarray:
+    """float64 values over all bit patterns, multiples of pi, and ordinary numbers."""
+    generator = np.random.default_rng(0)
+    patterns = np.arange(F64_SAMPLE, dtype=np.uint64) << np.uint64(64 - 20)
+    patterns |= generator.integers(0, 2**44, F64_SAMPLE, np.uint64)
+    multiples = np.arange(1, F64_SAMPLE // 4 + 1) * np.longdouble("3.14159265358979323846264338328")
+    ordinary = generator.normal(0, 30, F64_SAMPLE // 4)
+    return np.concatenate([patterns.view(np.float64), multiples.astype(np.float64), ordinary])
+
+
+def f64_worst(library: ctypes.CDLL, operation: str, lanes: int, x: np.ndarray) -> Worst:
+    """The worst float64 error over `x`, whose length is a multiple of every lane count."""
+    y = np.empty_like(x)
+    library[f"run_{operation}_f64x{lanes}"](
+        ctypes.c_void_p(x.ctypes.data),
+        ctypes.c_void_p(y.ctypes.data),
+        ctypes.c_longlong(len(x)),
+    )
+    with np.errstate(all="ignore"):
+        exact = LONG_DOUBLE.get(operation, np.reciprocal)(x.astype(np.longdouble))
+        near = exact.astype(np.float64)
+        error = np.abs(y.astype(np.longdouble) - exact) / np.spacing(np.abs(near))
+    special = ~np.isfinite(near)
+    alike = (y == near) | (np.isnan(y) & np.isnan(near))
+    error = np.where(special, np.where(alike, 0, np.inf), np.where(np.isnan(error), np.inf, error))
+    at = int(np.argmax(error))
+    return Worst(float(error[at]), float(x[at]))
+
+
+def figure(name: str, inputs: int, worst: Worst, seconds: float) -> common.Figure:
+    return {
+        "function": name,
+        "inputs": inputs,
+        "max_ulp": worst.ulp,
+        "at": worst.at.hex(),
+        "seconds": seconds,
+    }
+
+
+def main() -> None:
+    parser = common.parser(__doc__.splitlines()[0])
+    parser.add_argument("--sample", metavar="N", type=int, help="float32 inputs (default: all)")
+    parser.add_argument("--threads", metavar="N", type=int, default=2)
+    parser.add_argument("--only", metavar="OP", choices=OPERATIONS, help="one function")
+    arguments = parser.parse_args()
+    inputs = max(min(arguments.sample or PATTERNS, PATTERNS) // BATCH, 1) * BATCH
+    library = load_library(build_kernels(source()))
+    figures: list[common.Figure] = []
+    for operation in [arguments.only] if arguments.only else OPERATIONS:
+        start = time.perf_counter()
+        found = sweep(library, operation, inputs, arguments.threads)
+        seconds = time.perf_counter() - start
+        for lanes, worst in zip(LANES, found, strict=True):
+            figures.append(figure(f"{operation}_f32x{lanes}", inputs, worst, seconds / len(LANES)))
+        if np.finfo(np.longdouble).nmant > np.finfo(np.float64).nmant:
+            x = f64_sample()
+            for lanes in LANES:
+                start = time.perf_counter()
+                worst = f64_worst(library, operation, lanes, x)
+                seconds = time.perf_counter() - start
+                figures.append(figure(f"{operation}_f64x{lanes}", len(x), worst, seconds))
+    common.report(figures, arguments.json)
+
+
+if __name__ == "__main__":
+    main()
