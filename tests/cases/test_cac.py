@@ -277,14 +277,15 @@ def test_a_write_that_fails_is_done_elsewhere(
         assert result(ADD_FOUR) == 43
 
 
+@pytest.mark.parametrize(("status", "said"), [(1, "unable to write: NoSpaceLeft"), (-9, "")])
 def test_a_compiler_that_fails_in_the_cache_is_run_elsewhere(
-    monkeypatch: pytest.MonkeyPatch, cache: Path
+    monkeypatch: pytest.MonkeyPatch, cache: Path, status: int, said: str
 ) -> None:
     run = toolchain._run
 
     def fail(arguments: tuple[str, ...], work: Path) -> subprocess.CompletedProcess[str]:
         if cache in work.parents:
-            return subprocess.CompletedProcess(arguments, 1, "", "unable to write: NoSpaceLeft")
+            return subprocess.CompletedProcess(arguments, status, "", said)
         return run(arguments, work)
 
     monkeypatch.setattr(toolchain, "_run", fail)

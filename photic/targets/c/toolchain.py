@@ -183,7 +183,7 @@ def _macros_in(folder: Path, cpu: str) -> dict[str, str]:
     with _work_folder(folder) as work:
         result = _run((_processor_flag(cpu), "-dM", "-E", "-x", "c", os.devnull), work)
     if result.returncode:
-        raise _Refused(result.stderr)
+        raise _Refused(result.stderr or f"exit status {result.returncode}")
     words = (line.split(maxsplit=2) for line in result.stdout.splitlines())
     return {name: "".join(value) for _, name, *value in words}
 
@@ -308,7 +308,7 @@ def _compile(work: Path, flags: tuple[str, ...], links: tuple[tuple[str, ...], .
         result = _run((*flags, *link), work)
         if result.returncode == 0:
             return
-    raise _Refused(result.stderr)
+    raise _Refused(result.stderr or f"exit status {result.returncode}")
 
 
 def _publish(work: Path, entry: Path, key: str) -> None:
