@@ -321,18 +321,21 @@ def named_sources(graph: Graph, op: str) -> dict[str, Node]:
 def sizes_of(graph: Graph) -> dict[str, Symbol]:
     """The symbolic sizes that any shape, view or trip count of the graph mentions."""
     found: dict[str, Symbol] = {}
+    seen = [one for _, one in (*graph.outputs, *graph.updates)]
+    dims: list[Dim] = []
     for node in all_nodes(graph.roots):
-        dims: list[Dim] = [*node.shape]
-        for one in node.operands:
-            dims += [*one.view.shape, *one.view.index]
-            dims += [dim for bound in one.view.bounds for dim in (bound.value, bound.extent)]
+        dims += node.shape
+        seen += node.operands
         if isinstance(node.attribute, Scan):
             dims.append(node.attribute.trips)
-        for dim in dims:
-            for one_symbol in symbols(dim):
-                other = found.setdefault(one_symbol.name, one_symbol)
-                if other != one_symbol:
-                    raise NameTaken(kind="size", name=one_symbol.name)
+            seen += node.attribute.outputs
+    for one in seen:
+        dims += [*one.view.shape, *one.view.index]
+        dims += [dim for bound in one.view.bounds for dim in (bound.value, bound.extent)]
+    for dim in dict.fromkeys(dims):
+        for one_symbol in symbols(dim):
+            if found.setdefault(one_symbol.name, one_symbol) != one_symbol:
+                raise NameTaken(kind="size", name=one_symbol.name)
     return found
 
 

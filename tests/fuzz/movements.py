@@ -22,8 +22,9 @@ Sizes = Mapping[str, int]
 
 N = symbol("n", 0, 7)
 M = symbol("m", 1, 5)
-SIZES: tuple[Dim, ...] = (N, M)
-MOST_ELEMENTS = 600
+K = symbol("k", 0, 40)
+SIZES: tuple[Dim, ...] = (N, M, K)
+MOST_ELEMENTS = 2000  # at the largest sizes
 MOST_RANK = 5
 
 
@@ -205,7 +206,16 @@ def random_movement(random: Random, view: View) -> Movement:
     return Movement("nothing", lambda v: v, lambda a, sizes: a)
 
 
+def random_sizes(random: Random) -> dict[str, int]:
+    """Values of the symbolic sizes: often 0, 1 or one beside a power of two."""
+    return {
+        "n": random.choice([0, 1, 2, 3, 7]),
+        "m": random.choice([1, 1, 2, 4, 5]),
+        "k": random.choice([0, 1, 2, 8, 15, 16, 17, 31, 33, 40]),
+    }
+
+
 def random_shape(random: Random) -> views.Shape:
     """Up to three axes: 0, 1, odd, even, symbolic and products of those."""
-    choices: tuple[Dim, ...] = (0, 1, 2, 3, 4, 5, 6, 12, N, M, mul(N, 2), mul(M, 6), add(N, 1))
+    choices: tuple[Dim, ...] = (0, 1, 2, 3, 5, 6, 12, 17, N, M, K, mul(N, 2), mul(M, 6), add(N, 1))
     return tuple(random.choice(choices) for _ in range(random.randint(0, 3)))

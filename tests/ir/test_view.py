@@ -14,6 +14,7 @@ from fuzz.movements import (
     numbers,
     random_movement,
     random_shape,
+    random_sizes,
 )
 
 from photic.base.errors import AxisOutOfRange, BadArgument, CannotReshape, ShapeMismatch
@@ -62,7 +63,7 @@ def test_a_chain_of_movements_is_one_view_that_equals_numpy(part: int) -> None:
         graph = Graph((("y", Operand(node, view)),))
         check_graph(graph)
         for n in (0, 1, 2, 7):
-            sizes = {"n": n, "m": random.randint(1, 5)}
+            sizes = {**random_sizes(random), "n": n}
             array = filled(numbers(shape, sizes), dtype.name)
             expected = array
             for movement in chain:
