@@ -24,7 +24,13 @@ _MODULES: dict[str, str] = {
         logical_not logical_and logical_or logical_xor maximum minimum clip
     """,
     "photic.tensor.rounding": "floor ceil trunc round abs sign square",
-    "photic.tensor.elementary": "exp log log10 rsqrt cos sigmoid silu relu",
+    "photic.tensor.elementary": "exp expm1 log log10 log1p rsqrt cos tan",
+    "photic.tensor.activations": "tanh sinh cosh erf sigmoid silu relu softplus gelu",
+    "photic.tensor.powers": "power",
+    "photic.tensor.bitwise": """
+        bitwise_not bitwise_and bitwise_or bitwise_xor left_shift right_shift
+    """,
+    "photic.tensor.loops": "scan cumsum cumprod prod",
     "photic.tensor.shapes": """
         reshape ravel transpose permute swapaxes moveaxis broadcast_to broadcast_arrays
         squeeze expand_dims flip roll tile repeat pad concat concatenate stack split

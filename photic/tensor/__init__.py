@@ -1,13 +1,17 @@
 """The user's handle and the functions composed of primitives; importing it fills the methods."""
 
 from photic.tensor import (
+    activations,
     arithmetic,
+    bitwise,
     compare,
     creation,
     elementary,
     indexing,
     linear,
+    loops,
     norms,
+    powers,
     primitive,
     reductions,
     rounding,
@@ -15,13 +19,17 @@ from photic.tensor import (
 )
 
 __all__ = [
+    "activations",
     "arithmetic",
+    "bitwise",
     "compare",
     "creation",
     "elementary",
     "indexing",
     "linear",
+    "loops",
     "norms",
+    "powers",
     "primitive",
     "reductions",
     "rounding",

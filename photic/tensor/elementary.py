@@ -8,26 +8,30 @@ in float32 and rounded once; integers become float32. Accuracy assumes the primi
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from photic.ir.dtype import FLOAT32, FLOAT64, DType
-from photic.tensor.compare import limited, maximum
+from photic.tensor.compare import limited
 from photic.tensor.primitive import (
+    constant_like,
     exp2,
     in_float32,
     less,
     log2,
+    masked,
     reciprocal,
     sin,
     sqrt,
     where,
 )
 from photic.tensor.rounding import abs
-from photic.tensor.tensor import Tensor, Value
+from photic.tensor.tensor import Tensor
 
 LOG2_E = math.log2(math.e)
 LN_2 = math.log(2)
 LOG10_2 = math.log10(2)
+LOG10_2_HIGH = 0.30102539  # in float32 a single constant would cost half an ulp
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +50,15 @@ class Split:
     most: float
 
 
+# Below this magnitude f(x) = x + O(x**2) is x to half an ulp.
+TINY: dict[DType, float] = {FLOAT32: 2.0**-25, FLOAT64: 2.0**-54}
+
 _hex = float.fromhex
 
 SPLITS: dict[DType, Split] = {
     FLOAT32: Split(_hex("0x1.62E4p0"), _hex("0x1.7f7d1cf79abcap-19"), 1.5 * 2**23, -105.0, 90.0),
     FLOAT64: Split(
-        _hex("0x1.62E42FEFA38p0"), _hex("0x1.ef35793c7673p-44"), 1.5 * 2**52, -746.0, 711.0
+        _hex("0x1.62E42FEFA38p0"), _hex("0x1.ef35793c7673p-44"), 1.5 * 2**52, -746.0, 713.0
     ),
 }
 
@@ -76,6 +83,31 @@ def exp(x: Tensor) -> Tensor:
     return exp_times_power(x, 0)
 
 
+def polynomial(x: Tensor, coefficients: Sequence[float]) -> Tensor:
+    """``c0 + c1*x + c2*x**2 + ...`` by Horner's rule."""
+    result = constant_like(x, coefficients[-1])
+    for one in reversed(coefficients[:-1]):
+        result = result * x + one
+    return result
+
+
+# Between these arguments e**x - 1 would lose digits; its Taylor series does not. The counts of
+# terms leave less than a quarter of an ulp at both ends.
+SERIES_FROM, SERIES_TO = -1.0, 1.5
+SERIES_TERMS: dict[DType, int] = {FLOAT32: 12, FLOAT64: 20}
+
+
+@in_float32
+def expm1(x: Tensor) -> Tensor:
+    """e**x - 1, relatively right also near 0. expm1(-0) = -0, expm1(-inf) = -1."""
+    terms = [1 / math.factorial(n) for n in range(2, SERIES_TERMS[x.dtype] + 1)]
+    near = limited(x, SERIES_FROM, SERIES_TO)
+    series = near + near * near * polynomial(near, terms)
+    is_near = less(SERIES_FROM, x) * less(x, SERIES_TO)
+    result = where(is_near, series, exp_times_power(x, 0) - 1.0)
+    return where(less(abs(x), TINY[x.dtype]), x, result)
+
+
 # --- logarithms -----------------------------------------------------------------------------
 
 
@@ -88,7 +120,21 @@ def log(x: Tensor) -> Tensor:
 @in_float32
 def log10(x: Tensor) -> Tensor:
     """The logarithm to base 10. log10(0) = -inf, log10(x < 0) = nan."""
-    return log2(x) * LOG10_2
+    exponent = log2(x)
+    return exponent * LOG10_2_HIGH + exponent * (LOG10_2 - LOG10_2_HIGH)
+
+
+@in_float32
+def log1p(x: Tensor) -> Tensor:
+    """log(1 + x), relatively right also near 0. log1p(-1) = -inf, log1p(-0) = -0.
+
+    log of the rounded sum u, and what the rounding left out: (x - (u - 1))/u.
+    """
+    u = x + 1.0
+    left_out = (x - (u - 1.0)) * reciprocal(u)
+    corrected = less(0.0, u) * less(u, math.inf)
+    result = log2(u) * LN_2 + masked(corrected, left_out)
+    return where(less(abs(x), TINY[x.dtype]), x, result)
 
 
 @in_float32
@@ -104,37 +150,52 @@ def rsqrt(x: Tensor) -> Tensor:
 SMALL_SINE = 0.5
 
 
+@dataclass(frozen=True, slots=True)
+class Sines:
+    """sin(x), sin(2x), where the first is small, and there the cosine with its sign."""
+
+    once: Tensor
+    twice: Tensor
+    is_small: Tensor
+    root: Tensor
+
+
+def _sines(x: Tensor) -> Sines:
+    once, twice = sin(x), sin(x * 2.0)
+    is_small = less(-SMALL_SINE, once) * less(once, SMALL_SINE)
+    magnitude = sqrt(1.0 - once * once)
+    return Sines(once, twice, is_small, where(less(twice * once, 0.0), -magnitude, magnitude))
+
+
+def _unless_huge(x: Tensor, result: Tensor, otherwise: Tensor) -> Tensor:
+    """``otherwise`` where 2x is infinite (in the top binade)."""
+    huge = 2.0 ** (127 if x.dtype == FLOAT32 else 1023)
+    return where(less(abs(x), huge), result, otherwise)
+
+
+def _absolute_cos(x: Tensor) -> Tensor:
+    """1 - 2*sin(x/2)**2: right to a few units of the last place of 1, not relatively."""
+    half = sin(x * 0.5)
+    return 1.0 - half * half * 2.0
+
+
 @in_float32
 def cos(x: Tensor) -> Tensor:
-    """The cosine, over the whole range; never above 1. cos(inf) = nan."""
-    sine, double = sin(x), sin(x * 2.0)
-    is_small = less(-SMALL_SINE, sine) * less(sine, SMALL_SINE)
-    magnitude = sqrt(1.0 - sine * sine)
-    from_root = where(less(double * sine, 0.0), -magnitude, magnitude)
-    result = where(is_small, from_root, double * reciprocal(sine * 2.0))
-    # beyond half the largest float 2x is infinite: right there to 2**-22, not relatively
-    largest = 2.0 ** (127 if x.dtype == FLOAT32 else 1023)
-    half_sine = sin(x * 0.5)
-    return where(less(abs(x), largest), result, 1.0 - half_sine * half_sine * 2.0)
-
-
-# --- gates ----------------------------------------------------------------------------------
+    """The cosine, never above 1. cos(inf) = nan. From 2**127 on within 2**-22, not relatively."""
+    s = _sines(x)
+    result = where(s.is_small, s.root, s.twice * reciprocal(s.once * 2.0))
+    return _unless_huge(x, result, _absolute_cos(x))
 
 
 @in_float32
-def sigmoid(x: Tensor) -> Tensor:
-    """1/(1 + exp(-x)); subnormal results are kept. sigmoid(-inf) = 0, sigmoid(inf) = 1."""
-    decay = exp_times_power(-abs(x), 0)
-    upper = reciprocal(decay + 1.0)
-    return where(less(x, 0.0), decay * upper, upper)
+def tan(x: Tensor) -> Tensor:
+    """The tangent. tan(-0) = -0, tan(inf) = nan.
 
-
-@in_float32
-def silu(x: Tensor) -> Tensor:
-    """x*sigmoid(x). silu(-inf) = nan, as -inf*0."""
-    return x * sigmoid(x)
-
-
-def relu(x: Value) -> Tensor:
-    """The larger of x and 0; nan stays."""
-    return maximum(x, 0)
+    float32 goes through float64, where the two sines' errors do not add up to 4 ulp.
+    """
+    if x.dtype == FLOAT32:
+        return tan(x.astype(FLOAT64)).astype(FLOAT32)
+    s = _sines(x)
+    steep = s.once * s.once * 2.0 * reciprocal(s.twice)
+    result = where(s.is_small, s.once * reciprocal(s.root), steep)
+    return _unless_huge(x, result, s.once * reciprocal(_absolute_cos(x)))

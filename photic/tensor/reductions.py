@@ -33,7 +33,7 @@ from photic.tensor.tensor import Axes, Tensor, Value, method, size_value, tensor
 LOG2_E = math.log2(math.e)
 
 
-def _over(x: Tensor, axis: Axes, keepdims: bool, op: str, one: Callable[..., Tensor]) -> Tensor:
+def over_axes(x: Tensor, axis: Axes, keepdims: bool, op: str, one: Callable[..., Tensor]) -> Tensor:
     """``one(x, axis)`` for each axis, the last first."""
     axes = checked_axes(op, axis, x.ndim)
     result = x
@@ -45,7 +45,7 @@ def _over(x: Tensor, axis: Axes, keepdims: bool, op: str, one: Callable[..., Ten
 
 
 def _reduced(x: Tensor, axis: Axes, keepdims: bool, op: str) -> Tensor:
-    return _over(x, axis, keepdims, op, lambda value, place: reduced(op, value, place))
+    return over_axes(x, axis, keepdims, op, lambda value, place: reduced(op, value, place))
 
 
 @method

@@ -1,0 +1,171 @@
+"""Loops over an axis: ``scan``, running sums and products, and the product of an axis.
+
+``scan`` is a region of the graph, its body built once over placeholders. Running sums take log2(n)
+steps of adding a shifted copy, never an n x n table; they round differently from a sum from left to
+right, not worse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from photic.base.errors import BadArgument, ShapeMismatch
+from photic.ir import graph, view
+from photic.ir.dim import Dim, bounds
+from photic.ir.dtype import INT64, DType
+from photic.tensor.creation import counted
+from photic.tensor.primitive import accumulated, less, masked
+from photic.tensor.reductions import over_axes
+from photic.tensor.shapes import concat, moveaxis, moved, ravel, reshape, window
+from photic.tensor.tensor import Axes, Tensor, Value, expanded, method, number, tensor, whole
+
+Tensors = tuple[Tensor, ...]
+Body = Callable[[Tensors, Tensors], tuple[Sequence[Value], Sequence[Value]]]
+
+_depth: ContextVar[int] = ContextVar("depth of nested scans", default=0)
+
+
+@contextmanager
+def _deeper() -> Iterator[int]:
+    """The depth of the scan that is being built: placeholders of nested bodies differ by it."""
+    depth = _depth.get()
+    token = _depth.set(depth + 1)
+    try:
+        yield depth
+    finally:
+        _depth.reset(token)
+
+
+def scan(
+    body: Body,
+    first: Sequence[Value],
+    sequences: Sequence[Value] = (),
+    trips: Dim | None = None,
+) -> tuple[Tensors, Tensors]:
+    """Run ``body(carried, slices) -> (next carried, outputs)`` once for each trip.
+
+    ``carried`` starts as ``first`` and keeps its shapes and dtypes; ``slices`` are ``seq[trip]``.
+    Returns the last carried values, and each output stacked along a new leading axis. ``trips``
+    is the sequences' leading size unless given. Raises BadArgument, ShapeMismatch.
+    """
+    start = [tensor(one, "scan") for one in first]
+    rows = [tensor(one, "scan") for one in sequences]
+    count = _trips(rows, trips)
+    with _deeper() as depth:
+        carried = [_slot(f"@{depth}.carried{k}", x.shape, x) for k, x in enumerate(start)]
+        sliced = [_slot(f"@{depth}.slice{k}", x.shape[1:], x) for k, x in enumerate(rows)]
+        following, outputs = body(_handles(carried), _handles(sliced))
+    after = [tensor(one, "scan") for one in following]
+    if len(after) != len(start):
+        raise BadArgument(
+            op="scan", argument="body", given=f"{len(after)} carried", expected=len(start)
+        )
+    stacked = [tensor(one, "scan") for one in outputs]
+    results = graph.scan(
+        count,
+        [one.operand for one in start],
+        [one.operand for one in rows],
+        carried,
+        sliced,
+        [one.operand for one in (*after, *stacked)],
+    )
+    handles = tuple(whole(one) for one in results)
+    return handles[: len(start)], handles[len(start) :]
+
+
+def _slot(name: str, shape: view.Shape, like: Tensor) -> graph.Node:
+    return graph.input_node(name, shape, like.dtype)
+
+
+def _handles(nodes: Sequence[graph.Node]) -> Tensors:
+    return tuple(whole(one) for one in nodes)
+
+
+def _trips(rows: Sequence[Tensor], trips: Dim | None) -> Dim:
+    for one in rows:
+        if one.ndim == 0:
+            raise BadArgument(op="scan", argument="sequence", given="rank 0", expected="an axis")
+        trips = one.shape[0] if trips is None else trips
+        if one.shape[0] != trips:
+            raise ShapeMismatch(op="scan", left=(trips,), right=one.shape)
+    if trips is None:
+        raise BadArgument(op="scan", argument="trips", given=None, expected="a size")
+    return trips
+
+
+# --- running values -------------------------------------------------------------------------
+
+
+def _wide(x: Tensor) -> DType:
+    """As sums: integers and bools in int64, halves in float32."""
+    return accumulated(x.dtype) if x.dtype.kind == "float" else INT64
+
+
+def _running(x: Value, axis: int | None, op: str, step: Callable[..., Tensor]) -> Tensor:
+    value = tensor(x, op)
+    if axis is None:
+        return _running(ravel(value), 0, op, step)
+    place = view.checked_axis(op, axis, value.ndim)
+    result = value.astype(_wide(value))
+    shift = 1
+    while shift < bounds(value.shape[place])[1]:
+        result = step(result, place, shift)
+        shift *= 2
+    return result.astype(value.dtype) if value.dtype.is_half else result
+
+
+def _shifted(x: Tensor, axis: int, places: int) -> Tensor:
+    """Moved on by some places; before them nothing, the identity of ``add``."""
+    return moved(x, view.pad, axis, places, -places)
+
+
+def cumsum(x: Value, axis: int | None = None) -> Tensor:
+    """The sum of all elements up to each place; of all in row-major order for None.
+
+    Integers and bools give int64; halves accumulate in float32.
+    """
+    return _running(x, axis, "cumsum", lambda y, k, places: y + _shifted(y, k, places))
+
+
+def cumprod(x: Value, axis: int | None = None) -> Tensor:
+    """The product of all elements up to each place; dtypes as ``cumsum``."""
+
+    def step(y: Tensor, axis: int, places: int) -> Tensor:
+        line = reshape(
+            less(counted(0, y.shape[axis]), places),
+            (y.shape[axis], *(1,) * (y.ndim - axis - 1)),
+        )
+        return y * (_shifted(y, axis, places) + masked(line, number(1, y.dtype)))
+
+    return _running(x, axis, "cumprod", step)
+
+
+# --- products -------------------------------------------------------------------------------
+
+
+@method
+def prod(x: Value, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    """The product; 1 of nothing. Dtypes as ``sum``. Halves of an axis multiply, again and again."""
+    value = tensor(x, "prod")
+    result = over_axes(value.astype(_wide(value)), axis, keepdims, "prod", _product)
+    return result.astype(value.dtype) if value.dtype.is_half else result
+
+
+def _product(x: Tensor, axis: int) -> Tensor:
+    """The product over one axis: a tree where its size is known, else one after another."""
+    extent = x.shape[axis]
+    rest = x.shape[:axis] + x.shape[axis + 1 :]
+    one = expanded(number(1, x.dtype), rest)
+    if not isinstance(extent, int):
+        (result,), _ = scan(lambda c, s: ((c[0] * s[0],), ()), (one,), (moveaxis(x, axis, 0),))
+        return result
+    if extent == 0:
+        return one
+    while extent > 1:
+        half = extent // 2
+        low, high = (window(x, axis, k * half, (k + 1) * half, "prod") for k in range(2))
+        rest_of = [window(x, axis, 2 * half, extent, "prod")] if extent % 2 else []
+        x, extent = concat([low * high, *rest_of], axis), half + extent % 2
+    return reshape(x, rest)
