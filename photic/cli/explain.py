@@ -17,7 +17,7 @@ from photic.cli.show import showing
 from photic.cli.table import quantity, table
 
 if TYPE_CHECKING:
-    from photic.compiler.program import KernelReport, Program
+    from photic.tensor.program import KernelReport, Program
 
 MODEL_SUFFIX = ".gguf"
 
@@ -51,7 +51,7 @@ def explain(what: What, source: Source = False, kernel: Kernel = None) -> None:
 def programs_of(what: str) -> Mapping[str, Program]:
     """The programs of a model or of a file, by name."""
     if Path(what).exists() and not what.endswith(MODEL_SUFFIX):
-        from photic.compiler.store import load
+        from photic.tensor.store import load
 
         return {what: load(what)}
     from photic.language.session import open_session

@@ -287,9 +287,9 @@ class TilePrinter:
         return Value(names, over, vector, expr.dtype)
 
     def order(self, expr: Expr, order: Order) -> Value:
-        """An index condition: ``left < right``."""
+        """An index condition: ``0 < gap``."""
         over, vector = self.over(expr.free), self.is_vector(expr.free)
-        gap = add(order.left, mul(order.right, -1))
+        gap = mul(order.gap, -1)
         names = {}
         for point in self.points(over):
             text = self.dim(gap, over, point)

@@ -1,4 +1,4 @@
-"""``compile_graph``: run the passes, build the code, load it."""
+"""``make_artifact``: run the passes over a graph; the result is data, not yet built or loaded."""
 
 from __future__ import annotations
 
@@ -12,26 +12,13 @@ from photic.base.settings import text_setting
 from photic.base.trace import emit
 from photic.compiler.artifact import Argument, Artifact, KernelReport
 from photic.compiler.passes import PASSES, Compilation, check_order
-from photic.compiler.program import Program
 from photic.ir.dim import Dim, bounds, mul, product
 from photic.ir.graph import Graph, Node, named_sources
 from photic.ir.program import Kernel, Repeat, all_steps
 from photic.ir.program import Program as Steps
 from photic.loops.lower import name_of_input, name_of_state
 from photic.loops.nest import print_nest
-from photic.targets.registry import Target, target_named
-
-DEFAULT_TARGET = "c"
-
-
-def compile_graph(graph: Graph, target_name: str) -> Program:
-    """A loaded program for the graph; an empty name means PHOTIC_TARGET or the default.
-
-    Raises PhoticError for a graph that breaks a rule, and CompilerMissing where there is none.
-    """
-    target = target_named(target_name or text_setting("target") or DEFAULT_TARGET)
-    artifact = make_artifact(graph, target)
-    return Program(artifact, target.load(target.build(artifact.source)))
+from photic.targets.registry import Target
 
 
 def make_artifact(graph: Graph, target: Target) -> Artifact:

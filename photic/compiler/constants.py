@@ -61,14 +61,14 @@ def _wanted(graph: Graph, order: list[Node], fixed: set[Node]) -> set[Node]:
         if node in seen or node.op in ("constant", "iota"):
             continue
         seen.add(node)
-        if _is_worth(node):
+        if _is_worth(node, node in last):
             wanted.add(node)
         else:
             stack += [one.node for one in node.operands]
     return wanted
 
 
-def _is_worth(node: Node) -> bool:
+def _is_worth(node: Node, is_last: bool) -> bool:
     under = list(topological([node]))
     costly = any(one.op in COSTLY or one.op in ("sum", "max") for one in under)
     made_of = [one for one in under if one.op == "constant" and one.shape != ()]
@@ -76,9 +76,9 @@ def _is_worth(node: Node) -> bool:
         return False
     size = math.prod(int(n) for n in node.shape) * node.dtype.bytes
     own = node.op in COSTLY or node.op in ("sum", "max")
-    if size <= SMALL_BYTES or own:
-        return True
-    return size <= sum(_payload_bytes(one) for one in made_of)
+    if own or not is_last:
+        return own
+    return size <= SMALL_BYTES or size <= sum(_payload_bytes(one) for one in made_of)
 
 
 def _payload_bytes(node: Node) -> int:

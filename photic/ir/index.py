@@ -15,7 +15,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from photic.ir.dim import Atom, Data, Dim, Int, Var, add, at_most, atoms, substitute, var, variables
+from photic.ir.dim import (
+    Atom,
+    Data,
+    Dim,
+    Int,
+    Var,
+    add,
+    at_most,
+    atoms,
+    mul,
+    substitute,
+    var,
+    variables,
+)
 from photic.ir.dtype import BOOL, INT64, DType
 
 REDUCTIONS = ("sum", "max")
@@ -54,10 +67,9 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The attribute of ``less``: the index condition ``left < right``."""
+    """The attribute of ``less``: the index condition ``0 < gap``."""
 
-    left: Dim
-    right: Dim
+    gap: Dim
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +145,7 @@ def _dims(attribute: Attribute) -> tuple[Dim, ...]:
     if isinstance(attribute, Position):
         return (attribute.index,)
     if isinstance(attribute, Order):
-        return attribute.left, attribute.right
+        return (attribute.gap,)
     return ()
 
 
@@ -182,11 +194,16 @@ def iota(index: Dim) -> Expr:
 
 def less(left: Dim, right: Dim) -> Expr:
     """The index condition ``left < right``, decided now where the ranges allow it."""
-    if at_most(add(left, 1), right):
+    return positive(add(right, mul(left, -1)))
+
+
+def positive(gap: Dim) -> Expr:
+    """The index condition ``0 < gap``."""
+    if at_most(1, gap):
         return TRUE
-    if at_most(right, left):
+    if at_most(gap, 0):
         return FALSE
-    return _make("less", (), Order(left, right), BOOL)
+    return _make("less", (), Order(gap), BOOL)
 
 
 def inside(value: Dim, extent: Dim) -> Expr:
@@ -200,12 +217,15 @@ def unary(op: str, value: Expr) -> Expr:
 
 
 def both(left: Expr, right: Expr) -> Expr:
-    """The conjunction of two conditions."""
-    if left is TRUE or right is FALSE or left is right:
-        return right
-    if right is TRUE or left is FALSE:
-        return left
-    return _make("mul", (left, right), PLAIN, BOOL)
+    """The conjunction of two conditions, each term of it once."""
+    terms = list(dict.fromkeys([*conjuncts(left), *conjuncts(right)]))
+    result = TRUE
+    for term in terms:
+        if term is FALSE or negation(term) in terms:
+            return FALSE
+        if term is not TRUE:
+            result = term if result is TRUE else _make("mul", (result, term), PLAIN, BOOL)
+    return result
 
 
 def either(left: Expr, right: Expr) -> Expr:
@@ -224,7 +244,7 @@ def negation(condition: Expr) -> Expr:
     if condition in (TRUE, FALSE):
         return FALSE if condition is TRUE else TRUE
     if isinstance(condition.attribute, Order):
-        return less(condition.attribute.right, add(condition.attribute.left, 1))
+        return positive(add(1, mul(condition.attribute.gap, -1)))
     if condition.op == "less_than" and condition.children[1] is TRUE:
         return condition.children[0]
     return _make("less_than", (condition, TRUE), PLAIN, BOOL)
@@ -270,11 +290,27 @@ def _add(left: Expr, right: Expr) -> Expr:
     for one, other in ((left, right), (right, left)):
         if one is zero(one.dtype):
             return other
-    if left.op == right.op == "select" and negation(left.children[0]) is right.children[0]:
+    if left.op == right.op == "select":
         empty = zero(left.dtype)
-        if left.children[2] is empty and right.children[2] is empty:
-            return select(left.children[0], left.children[1], right.children[1])
+        for one, other in ((left, right), (right, left)):
+            if one.children[2] is empty and other.children[2] is empty:
+                joined = _either_or(one, other)
+                if joined is not None:
+                    return joined
     return _make("add", (left, right), PLAIN, left.dtype)
+
+
+def _either_or(one: Expr, other: Expr) -> Expr | None:
+    """``select(c and d, a, 0) + select(not c, b, 0)`` as ``select(c, select(d, a, 0), b)``."""
+    opposite = negation(other.children[0])
+    have, needed = list(conjuncts(one.children[0])), list(conjuncts(opposite))
+    if not all(term in have for term in needed):
+        return None
+    inner = TRUE
+    for term in have:
+        if term not in needed:
+            inner = both(inner, term)
+    return select(opposite, select(inner, one.children[1], one.children[2]), other.children[1])
 
 
 def cast(value: Expr, dtype: DType) -> Expr:
@@ -328,13 +364,12 @@ def conjuncts(condition: Expr) -> Iterator[Expr]:
 
 
 def _pinned(axis: Var, low: Expr, high: Expr) -> Dim | None:
-    """``e`` if ``low`` says not (k < e) and ``high`` says not (e < k), with e free of the axis."""
+    """``e`` if ``low`` says e <= k and ``high`` says k <= e, with e free of the axis."""
     k = var(axis.name, axis.extent)
     if isinstance(low.attribute, Order) and isinstance(high.attribute, Order):
-        e = low.attribute.left
-        if low.attribute.right == add(k, 1) and high.attribute == Order(k, add(e, 1)):
-            return None if axis in variables(e) else e
-        return None
+        e = add(add(k, 1), mul(low.attribute.gap, -1))
+        pinned = add(low.attribute.gap, high.attribute.gap) == 2 and axis not in variables(e)
+        return e if pinned else None
     a, b = _negated_pair(low), _negated_pair(high)
     if a is None or b is None or a[0] is not b[1] or a[1] is not b[0]:
         return None
@@ -374,7 +409,7 @@ def rebuilt(expr: Expr, children: tuple[Expr, ...], dim: Callable[[Dim], Dim]) -
     if isinstance(attribute, Position):
         return iota(dim(attribute.index))
     if isinstance(attribute, Order):
-        return less(dim(attribute.left), dim(attribute.right))
+        return positive(dim(attribute.gap))
     if isinstance(attribute, Over):
         axis = Var(attribute.axis.name, dim(attribute.axis.extent))
         return reduce(expr.op, axis, children[0])
@@ -503,7 +538,7 @@ def _text(expr: Expr) -> str:
     if isinstance(attribute, Position):
         return f"iota({attribute.index})"
     if isinstance(attribute, Order):
-        return f"less({attribute.left}, {attribute.right})"
+        return f"positive({attribute.gap})"
     inner = ", ".join(_text(child) for child in expr.children)
     if isinstance(attribute, Over):
         return f"{expr.op}({attribute.axis.name}:{attribute.axis.extent}, {inner})"

@@ -11,7 +11,7 @@ from photic.ir.dim import Dim, Var, add, bounds, floordiv, mul, product, substit
 from photic.ir.index import Expr, Over, Store
 from photic.ir.program import ROW_MAJOR, Function, Layout
 from photic.loops.nest import Fit, Lanes, Loop, LoopKind, Nest, Part, Tile
-from photic.loops.parts import is_short
+from photic.loops.parts import written_out
 from photic.loops.plan import Choice
 from photic.loops.target import Machine
 
@@ -81,9 +81,7 @@ def _rows(
 ) -> tuple[Part, ...]:
     """The unrolled variables, one after the other, each with a loop for the rows that are left."""
     if not rows:
-        axes = _reductions(store.value)
-        inner = frozenset(axis for axis in axes if is_short(axis))
-        return (Tile(store, unrolled, lanes, inner),)
+        return (Tile(store, unrolled, lanes, written_out(store.value)),)
     (axis, size), others = rows[0], rows[1:]
     tiles, row = _tiles_of(axis, size), Var(f"{axis.name}_u", size)
     start = mul(var(tiles.name, tiles.extent), size)

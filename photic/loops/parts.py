@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from photic.ir import index as form
-from photic.ir.dim import Atom, Dim, FloorDiv, Mod, Var, add, atoms, exact_div, mul, var
+from photic.ir.dim import Atom, Dim, FloorDiv, Mod, Var, add, atoms, exact_div, mul, var, variables
 from photic.ir.dim import substitute as put
-from photic.ir.index import Expr, Over, Store
+from photic.ir.index import Expr, Order, Over, Store
 
 SHORT = 8  # values; a reduction this short is written out instead of looped
 
@@ -97,13 +97,39 @@ def _split_value(value: Expr, splits: dict[Var, tuple[Var, ...]], table: dict[At
 
 
 def _nested(op: str, parts: tuple[Var, ...], value: Expr) -> Expr:
-    """Nested reductions over the parts, short ones innermost."""
-    for part in sorted(parts, key=is_short, reverse=True):
+    """Nested reductions over the parts; short ones that conditions ask about go innermost."""
+    asked = asked_axes(value)
+    order = [one for one in parts if one not in asked] + [one for one in parts if one in asked]
+    for part in reversed(order):
         if part.extent != 1:
             value = form.reduce(op, part, value)
     return value
 
 
+def asked_axes(value: Expr) -> set[Var]:
+    """Short axes that index conditions ask about: written out, the conditions are decided."""
+    found: set[Var] = set()
+    for one in form.walk(value):
+        if isinstance(one.attribute, Order):
+            found |= {axis for axis in variables(one.attribute.gap) if is_short(axis)}
+    return found
+
+
+def written_out(value: Expr) -> frozenset[Var]:
+    """The reductions that a tile writes out: up to SHORT points, innermost or asked about."""
+    asked = asked_axes(value)
+    found: set[Var] = set()
+    points = 1
+    for one in form.walk(value):
+        if isinstance(one.attribute, Over):
+            axis = one.attribute.axis
+            if is_short(axis) and (axis in asked or not found):
+                assert isinstance(axis.extent, int)
+                points *= axis.extent
+                found |= {axis} if points <= SHORT else set()
+    return frozenset(found)
+
+
 def is_short(axis: Var) -> bool:
-    """True for a constant extent that a tile writes out."""
+    """True for a constant extent that a tile may write out."""
     return isinstance(axis.extent, int) and axis.extent <= SHORT

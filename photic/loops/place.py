@@ -10,41 +10,39 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from photic.ir.dim import Dim, bounds, product
-from photic.ir.graph import Node, Operand, topological
+from photic.ir.dim import Atom, Dim, Var, bounds, product, substitute, var
+from photic.ir.graph import Along, Node, Operand, topological
 from photic.ir.ops import SOURCES
 
 COSTLY = frozenset({"exp2", "log2", "sin", "sqrt", "recip"})
-CHEAP_CHAIN = 2  # operations; a chain up to this long is recomputed for each of its users
 FEW_REPEATS = 8  # uses of each element; up to so many recomputations cost less than a store
+MANY_PLACES = 8  # ways to read a node; more are not told apart
+
+Place = tuple[Node, tuple[Dim, ...]]
 
 
 @dataclass(slots=True)
 class _Use:
-    """How a node is used: number of users, how often each element is read, by what."""
+    """Where a node is computed if it is not stored: by which stored node, at which index.
 
-    users: int = 0
-    repeats: float = 1.0
+    Two users that read it at the same index of the same stored node share one computation.
+    ``extents`` are the loops of each such place.
+    """
+
+    places: dict[Place, tuple[Dim, ...]] = field(default_factory=dict)
     inside_reduction: str = ""
     pinned: bool = False
 
 
 @dataclass(slots=True)
 class _Facts:
-    """What is known of a node from its operands: only constants or indices below, its chain."""
+    """What is known of a node: what it is made of, its length as a chain, its loads."""
 
     fixed: bool = True
     positional: bool = True
     chain: int = 0
     costly: bool = False
-    reduces: bool = False
-
-
-@dataclass(slots=True)
-class Choice:
-    """The stored nodes, in topological order."""
-
-    stored: list[Node] = field(default_factory=list)
+    leaves: frozenset[Node] = frozenset()
 
 
 def choose_stored(roots: Iterable[Node], pinned: set[Node], leaves: set[Node]) -> list[Node]:
@@ -67,87 +65,95 @@ def choose_stored(roots: Iterable[Node], pinned: set[Node], leaves: set[Node]) -
 
 
 def _facts(order: list[Node], leaves: set[Node]) -> dict[Node, _Facts]:
-    """Facts of each node as if nothing under it were stored, a reduction ending each chain."""
     known: dict[Node, _Facts] = {}
     for node in order:
         fact = _Facts()
-        if node.op in ("input", "state"):
-            fact.fixed = fact.positional = False
-        elif node.op == "constant":
+        if node.op == "constant":
             fact.positional = node.shape == ()
-        elif node.op in ("scan", "item"):
-            fact.fixed = fact.positional = False
+        elif node.op in (*SOURCES, "scan", "item") and node.op != "iota":
+            fact = _Facts(False, False, 0, False, frozenset({node}))
         elif node.op != "iota":
-            _from_operands(node, fact, known, leaves)
+            for one in node.operands:
+                _add_operand(fact, one.node, known, leaves)
+            fact.chain += 1
+            fact.costly |= node.op in COSTLY
         known[node] = fact
     return known
 
 
-def _from_operands(node: Node, fact: _Facts, known: dict[Node, _Facts], leaves: set[Node]) -> None:
-    for one in node.operands:
-        if one.node in leaves:
-            fact.fixed = fact.positional = False
-            continue
-        under = known[one.node]
-        fact.fixed &= under.fixed
-        fact.positional &= under.positional
-        if one.node.op not in ("sum", "max"):
-            fact.chain += under.chain
-            fact.costly |= under.costly
-    fact.chain += 1
-    fact.costly |= node.op in COSTLY
-    fact.reduces = node.op in ("sum", "max")
+def _add_operand(fact: _Facts, node: Node, known: dict[Node, _Facts], leaves: set[Node]) -> None:
+    constant = node.op == "constant"
+    if node in leaves or node.op in ("sum", "max"):
+        under = _Facts(constant, False, 0, False, frozenset() if constant else frozenset({node}))
+        if node in known:
+            under.fixed = known[node].fixed
+    else:
+        under = known[node]
+    fact.fixed &= under.fixed
+    fact.positional &= under.positional
+    fact.chain += under.chain
+    fact.costly |= under.costly
+    fact.leaves |= under.leaves
 
 
 def _is_stored(node: Node, use: _Use, fact: _Facts) -> bool:
-    if node.op in SOURCES or node.op in ("scan", "item"):
+    if node.op in (*SOURCES, "scan", "item"):
         return False
     if use.pinned:
         return True
-    if fact.fixed and not fact.costly and not fact.reduces:
-        return False
-    if fact.reduces:
+    places, repeats = len(use.places), _repeats(node, use)
+    if node.op in ("sum", "max"):
         again = use.inside_reduction not in ("", node.op)
-        return use.users > 1 or use.repeats > 1 or again
-    if fact.positional and not fact.costly:
+        return places > 1 or repeats > 1 or again
+    if (fact.fixed or fact.positional) and not fact.costly:
         return False
-    if use.users > 1:
-        return fact.costly or fact.chain > CHEAP_CHAIN or use.repeats > FEW_REPEATS
-    if use.repeats > 1:
-        return fact.costly or (fact.chain >= CHEAP_CHAIN and use.repeats > FEW_REPEATS)
-    return False
+    if places > 1 and (fact.costly or len(fact.leaves) > 1):
+        return True
+    if fact.costly:
+        return repeats > 1
+    return fact.chain > 1 and repeats > FEW_REPEATS
+
+
+def _repeats(node: Node, use: _Use) -> float:
+    """How often each element is computed if it is not stored, at the largest sizes."""
+    held = product(node.shape)
+    total = 0.0
+    for extents in use.places.values():
+        shown = product(extents)
+        total += 1.0 if shown == held else bounds(shown)[1] / max(1, bounds(held)[1])
+    return total
 
 
 def _pass_on(node: Node, stored: bool, uses: dict[Node, _Use]) -> None:
-    """Tell the operands of a node how it uses them."""
+    """Tell the operands of a node where they are computed."""
     own = uses[node]
+    here: dict[Place, tuple[Dim, ...]] = own.places
+    if stored:
+        index = tuple(var(f"i{k}", n) for k, n in enumerate(node.shape))
+        here = {(node, index): node.shape}
     for one in node.operands:
         if one.node not in uses:
             continue
         use = uses[one.node]
-        use.users += 1
-        repeats = _repeats(one) * (1.0 if stored else own.repeats)
-        use.repeats = max(use.repeats, repeats)
         use.pinned |= node.op == "scan"
+        for (sink, index), extents in here.items():
+            if isinstance(node.attribute, Along):
+                axis = node.attribute.axis
+                bound = var(f"k{node.serial}", one.shape[axis])
+                index = (*index[:axis], bound, *index[axis:])
+                extents = (*extents, one.shape[axis])
+            if len(use.places) < MANY_PLACES:
+                use.places[sink, _through(one, index)] = extents
         if node.op in ("sum", "max"):
-            use.inside_reduction = node.op if _is_bare(one) else "other"
+            bare = not one.view.bounds and len(one.view.shape) == len(one.node.shape)
+            use.inside_reduction = node.op if bare else "other"
         elif not stored and own.inside_reduction:
             use.inside_reduction = "other"
-        if not stored and own.users > 1:
-            use.users += 1
 
 
-def _is_bare(one: Operand) -> bool:
-    return not one.view.bounds and len(one.view.shape) == len(one.node.shape)
-
-
-def _repeats(one: Operand) -> float:
-    """How many times the view shows each element, at the largest sizes."""
-    shown, held = product(one.view.shape), product(one.node.shape)
-    if shown == held:
-        return 1.0
-    return max(1.0, _largest(shown) / max(1, _largest(held)))
-
-
-def _largest(value: Dim) -> int:
-    return bounds(value)[1]
+def _through(one: Operand, index: tuple[Dim, ...]) -> tuple[Dim, ...]:
+    """The index of the operand's node where its view is read at ``index``."""
+    table: dict[Atom, Dim] = {
+        Var(f"i{axis}", extent): index[axis] for axis, extent in enumerate(one.shape) if extent != 1
+    }
+    return tuple(substitute(at, table) for at in one.view.index)

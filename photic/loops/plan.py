@@ -8,6 +8,7 @@ starts.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -123,9 +124,9 @@ def _access_cost(access: Access, lanes: Var, width: int, constants: frozenset[st
 
 
 def _used_share(lanes: Var, width: int) -> float:
-    """The share of vector lanes in use: at the smallest size of a symbolic extent."""
+    """The share of vector lanes in use, at the geometric middle of a symbolic extent."""
     low, high = bounds(lanes.extent)
-    extent = max(1, high if low == high else low)
+    extent = max(1, math.isqrt(max(1, low) * max(1, high)))
     return extent / (-(-extent // width) * width)
 
 

@@ -104,10 +104,10 @@ def only_changes(store: Store) -> Store:
 
 
 def _narrow(term: Expr, ranges: dict[Var, tuple[Dim, Dim]]) -> bool:
-    """Take a condition ``i < e`` or ``e < i`` into the range of i, if e is provably inside it."""
+    """Take a condition ``i < e`` or ``e <= i`` into the range of i, if e is provably inside."""
     if not isinstance(term.attribute, Order):
         return False
-    gap = add(term.attribute.right, mul(term.attribute.left, -1))
+    gap = term.attribute.gap
     for axis, (low, high) in ranges.items():
         sign = coefficient_of(gap, axis)
         if sign not in (1, -1):

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from photic.base.errors import BadArgument, FileUnreadable, TensorFileCorrupt
-from photic.base.tensorfile import DTYPES, open_tensors, read_tensors
+from photic.tensor.tensorfile import DTYPES, open_tensors, read_tensors
 from photic.frontends import safetensors as photic_safetensors
 from photic.frontends.safetensors import open_safetensors, write_safetensors
 

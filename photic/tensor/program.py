@@ -139,7 +139,7 @@ class Program:
 
     def save(self, path: str | Path) -> None:
         """Write the program to a folder; ``photic.load`` reads it back."""
-        from photic.compiler.store import save_artifact
+        from photic.tensor.store import save_artifact
 
         save_artifact(self.artifact, Path(path))
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from photic.base.errors import BadArgument, TensorFileCorrupt
 from photic.base.files import write_atomic
-from photic.base.mapping import map_file
+from photic.tensor.mapping import map_file
 
 Array = NDArray[np.generic]
 

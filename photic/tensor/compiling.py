@@ -1,0 +1,67 @@
+"""``ph.compile``: named tensors to a program; ``ph.load``: a saved program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from photic.base.errors import BadArgument
+from photic.base.settings import text_setting
+from photic.compiler.compile import make_artifact
+from photic.ir.graph import Graph, Node, Operand
+from photic.targets.registry import target_named
+from photic.tensor.program import Program
+from photic.tensor.store import load_program
+from photic.tensor.tensor import Tensor
+
+DEFAULT_TARGET = "c"
+
+
+def compile(
+    outputs: Mapping[str, Tensor] | Tensor,
+    updates: Mapping[Tensor, Tensor] | None = None,
+    *,
+    target: str = "",
+) -> Program:
+    """Compile tensors to a program that returns them by name.
+
+    ``updates`` gives states their next values. A lone tensor is named ``"output"``. ``target`` is a
+    target's name; empty means PHOTIC_TARGET, or ``c``. Raises PhoticError.
+    """
+    named = {"output": outputs} if isinstance(outputs, Tensor) else dict(outputs)
+    graph = graph_of(named, updates or {})
+    chosen = target_named(target or text_setting("target") or DEFAULT_TARGET)
+    artifact = make_artifact(graph, chosen)
+    return Program(artifact, chosen.load(chosen.build(artifact.source)))
+
+
+def graph_of(outputs: Mapping[str, Tensor], updates: Mapping[Tensor, Tensor]) -> Graph:
+    """The graph of named tensors and of states' next values."""
+    results = tuple((name, _operand(name, one)) for name, one in outputs.items())
+    for name in outputs:
+        if not name.isidentifier():
+            raise BadArgument(
+                op="compile", argument="output name", given=repr(name), expected="an identifier"
+            )
+    changed = tuple((_state(old), _operand("update", new)) for old, new in updates.items())
+    return Graph(results, changed)
+
+
+def _operand(name: str, value: object) -> Operand:
+    if not isinstance(value, Tensor):
+        raise BadArgument(op="compile", argument=name, given=repr(value), expected="a tensor")
+    return value.operand
+
+
+def _state(value: Tensor) -> Node:
+    node = _operand("update", value).node
+    if node.op != "state" or value.shape != node.shape:
+        raise BadArgument(
+            op="compile", argument="updates", given=f"a {node.op}", expected="a tensor of ph.state"
+        )
+    return node
+
+
+def load(path: str | Path) -> Program:
+    """A program that ``save`` wrote. Raises ProgramFile for one that is damaged or too new."""
+    return load_program(Path(path))
