@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from photic.base.errors import BadArgument
 from photic.ir.dtype import FLOAT32, FLOAT64, DType
 from photic.tensor.compare import limited, maximum
-from photic.tensor.elementary import exp_times_power, expm1, log1p, polynomial
+from photic.tensor.elementary import exp_of_at_most_0, exp_times_power, expm1, log1p, polynomial
 from photic.tensor.primitive import in_float32, less, masked, reciprocal, where
 from photic.tensor.rounding import abs
 from photic.tensor.tensor import Tensor, Value
@@ -26,6 +26,10 @@ TANH_X: dict[DType, float] = {FLOAT32: 2.0**-13, FLOAT64: 2.0**-27}
 
 def _with_sign(x: Tensor, magnitude: Tensor) -> Tensor:
     return where(less(x, 0.0), -magnitude, magnitude)
+
+
+def _minus_magnitude(x: Tensor) -> Tensor:
+    return where(less(x, 0.0), x, -x)
 
 
 @in_float32
@@ -150,7 +154,7 @@ def erf(x: Tensor) -> Tensor:
     inner = near + near * polynomial(near * near, fit.near)
     far = limited(abs(x), 1.0, fit.last)
     scaled = far if fit.half == 1 else (far - fit.middle) * (1 / fit.half)
-    outer = 1.0 - exp_times_power(-polynomial(scaled, fit.far), 0)
+    outer = 1.0 - exp_of_at_most_0(-polynomial(scaled, fit.far))
     return where(less(abs(x), 1.0), inner, _with_sign(x, outer))
 
 
@@ -160,7 +164,7 @@ def erf(x: Tensor) -> Tensor:
 @in_float32
 def sigmoid(x: Tensor) -> Tensor:
     """1/(1 + exp(-x)); subnormal results are kept. sigmoid(-inf) = 0, sigmoid(inf) = 1."""
-    decay = exp_times_power(-abs(x), 0)
+    decay = exp_of_at_most_0(_minus_magnitude(x))
     upper = reciprocal(decay + 1.0)
     return where(less(x, 0.0), decay * upper, upper)
 
@@ -179,7 +183,7 @@ def relu(x: Value) -> Tensor:
 @in_float32
 def softplus(x: Tensor) -> Tensor:
     """log(1 + exp(x)), for large x without overflow. softplus(-inf) = 0, softplus(inf) = inf."""
-    return masked(less(0.0, x), x) + log1p(exp_times_power(-abs(x), 0))
+    return masked(less(0.0, x), x) + log1p(exp_of_at_most_0(_minus_magnitude(x)))
 
 
 def gelu(x: Value, approximate: str = "none") -> Tensor:

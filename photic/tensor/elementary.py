@@ -64,16 +64,25 @@ SPLITS: dict[DType, Split] = {
 
 
 def exp_times_power(x: Tensor, power: int) -> Tensor:
-    """``e**x * 2**power``, right where only the product is in range.
+    """``e**x * 2**power``, right where only the product is in range."""
+    split = SPLITS[x.dtype]
+    return _exp_in_range(limited(x, split.least, split.most), power)
 
-    With ``x = 2*k*ln 2 + r`` it is ``exp2(r*log2 e) * 2**k * 2**(k + power)``; the first product
-    is exact, so a subnormal result is rounded once.
+
+def exp_of_at_most_0(x: Tensor) -> Tensor:
+    """``e**x`` for ``x <= 0`` or nan."""
+    least = constant_like(x, SPLITS[x.dtype].least)
+    return _exp_in_range(where(less(x, least), least, x), 0)
+
+
+def _exp_in_range(x: Tensor, power: int) -> Tensor:
+    """With ``x = 2*k*ln 2 + r`` it is ``exp2(r*log2 e) * 2**k * 2**(k + power)``.
+
+    The first product is exact, so a subnormal result is rounded once.
     """
     split = SPLITS[x.dtype]
-    x = limited(x, split.least, split.most)
-    rounder = split.rounder
-    half = (x * (LOG2_E / 2) + rounder) - rounder
-    rest = (x - half * split.high) - half * split.low
+    half = (x * (LOG2_E / 2) + split.rounder) - split.rounder
+    rest = (x + half * -split.high) + half * -split.low
     return exp2(rest * LOG2_E) * exp2(half) * exp2(half + float(power) if power else half)
 
 

@@ -7,8 +7,11 @@ float32 and are rounded once. Of nothing: sum 0, prod 1, max -inf, min inf, mean
 
 from __future__ import annotations
 
+import builtins
 import math
 from collections.abc import Callable
+
+import numpy as np
 
 from photic.base.errors import BadArgument
 from photic.ir.dim import Dim, bounds, product
@@ -28,7 +31,7 @@ from photic.tensor.primitive import (
     where,
 )
 from photic.tensor.shapes import checked_axes, flip, ravel, reshape
-from photic.tensor.tensor import Axes, Tensor, Value, method, size_value, tensor
+from photic.tensor.tensor import Axes, Tensor, Value, method, number, size_value, tensor
 
 LOG2_E = math.log2(math.e)
 
@@ -97,7 +100,15 @@ def _count(x: Tensor, axis: Axes) -> Dim:
 
 
 def _divided_by_count(total: Tensor, count: Dim) -> Tensor:
-    return total * reciprocal(size_value(count).astype(total.dtype))
+    """Times 1/count, a constant where the count is known; a count below 0 is 0."""
+    if isinstance(count, int):
+        with np.errstate(divide="ignore"):
+            inverse = np.ones((), total.dtype.numpy) / np.asarray(float(builtins.max(count, 0)))
+        return total * float(inverse)
+    divisor = size_value(count)
+    if bounds(count)[0] < 0:
+        divisor = where(less(divisor, 0), 0, divisor)
+    return total * reciprocal(divisor.astype(total.dtype))
 
 
 @method
@@ -153,7 +164,8 @@ def argmax(x: Value, axis: int | None = None, keepdims: bool = False) -> Tensor:
     # the place counted from the end, so that the largest such number is the first place
     from_end = flip(counted(0, extent), 0).reshape(extent, *(1,) * (value.ndim - place - 1))
     found = _reduced(where(is_best, from_end, -1), place, keepdims, "max")
-    result = size_value(extent) - 1 - found
+    last = number(extent - 1, INT64) if isinstance(extent, int) else size_value(extent) - 1
+    result = last - found
     if bounds(extent)[0] == 0:
         return where(less(0, size_value(extent)), result, -1)
     return result
