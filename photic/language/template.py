@@ -40,7 +40,7 @@ from photic.language.template_functions import (
     text_of,
 )
 
-MAXIMUM_SOURCE = 1 << 17  # characters; the largest templates in use have about 20,000
+MAXIMUM_SOURCE = 1 << 16  # characters; the largest templates in use have about 20,000
 MAXIMUM_EXPONENT = 64
 KEPT_TEMPLATES = 8
 # What a template can do wrong, as Python and jinja2 report it.

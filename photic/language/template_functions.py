@@ -8,6 +8,7 @@ in a table does not exist for a template.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -296,12 +297,17 @@ def _of_text(function: Function) -> Function:
     return apply
 
 
-def _in_parts(function: Function) -> Function:
+def _in_parts(function: Function, gaps: str) -> Function:
+    """A method that cuts at a separator, or where the regular expression ``gaps`` matches."""
+    found = re.compile(gaps)
+
     def apply(meter: Meter, text: str, *options: object) -> object:
-        separator = options[0] if options and isinstance(options[0], str) else ""
-        parts = text.count(separator) if separator else len(text) // 2
-        meter.step(parts * STEPS_PER_PART)
         meter.touch(len(text))
+        if options and isinstance(options[0], str):
+            meter.step(text.count(options[0]) * STEPS_PER_PART)
+        else:
+            for _ in found.finditer(text):
+                meter.step(STEPS_PER_PART)
         return function(text, *options)
 
     return apply
@@ -316,7 +322,8 @@ def _of_list(function: Function) -> Function:
 
 
 _MARKED = ("strip", "lstrip", "rstrip", "partition", "rpartition", "removeprefix", "removesuffix")
-_PARTS = ("split", "rsplit", "splitlines")
+_SPACES = r"\s+"
+_LINE_ENDS = "[\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]"
 _RECASED = ("upper", "lower", "title", "capitalize", "swapcase", "casefold")
 _ASKING = (
     *("startswith", "endswith", "find", "rfind", "index", "rindex", "count", "isdigit", "isalpha"),
@@ -324,7 +331,9 @@ _ASKING = (
 )
 TEXT_METHODS: Mapping[str, Function] = {
     **{name: _of_text(getattr(marked, name)) for name in _MARKED},
-    **{name: _in_parts(getattr(marked, name)) for name in _PARTS},
+    "split": _in_parts(marked.split, _SPACES),
+    "rsplit": _in_parts(marked.rsplit, _SPACES),
+    "splitlines": _in_parts(marked.splitlines, _LINE_ENDS),
     **{name: _of_text(marked.recased(getattr(str, name))) for name in _RECASED},
     **{name: _of_text(getattr(str, name)) for name in _ASKING},
     "replace": _replaced,
