@@ -13,6 +13,8 @@ __version__ = "0.1.0"
 
 _MODULES: dict[str, str] = {
     "photic.tensor.tensor": "Tensor",
+    "photic.tensor.compiling": "compile load",
+    "photic.tensor.program": "Program",
     "photic.tensor.creation": """
         dim input state constant size full zeros ones full_like zeros_like ones_like
         arange linspace eye result_type

@@ -17,7 +17,8 @@ from photic.cli.show import showing
 from photic.cli.table import quantity, table
 
 if TYPE_CHECKING:
-    from photic.tensor.program import KernelReport, Program
+    from photic.compiler.artifact import KernelReport
+    from photic.tensor.program import Program
 
 MODEL_SUFFIX = ".gguf"
 
@@ -51,9 +52,9 @@ def explain(what: What, source: Source = False, kernel: Kernel = None) -> None:
 def programs_of(what: str) -> Mapping[str, Program]:
     """The programs of a model or of a file, by name."""
     if Path(what).exists() and not what.endswith(MODEL_SUFFIX):
-        from photic.tensor.store import load
+        from photic.tensor.store import load_program
 
-        return {what: load(what)}
+        return {what: load_program(Path(what))}
     from photic.language.session import open_session
 
     with progress() as report:

@@ -21,15 +21,25 @@ POOL = """\
 typedef void (*photic_kernel)(void *const *buffers, const int64_t *sizes, char *scratch,
                               int64_t begin, int64_t end);
 typedef struct photic_pool photic_pool;
+#ifdef PHOTIC_TIMES
+long long photic_cycles[KERNELS];
+#endif
 struct photic_pool {
   void (*parallel)(photic_pool *, photic_kernel, void *const *buffers, const int64_t *sizes,
                    char *scratch, int64_t scratch_stride, int64_t total);
 };
-static void run(photic_pool *pool, photic_kernel kernel, void *const *buffers,
-                const int64_t *sizes, char *scratch, int64_t total, int64_t work) {
+__attribute__((noinline)) static void run(
+    photic_pool *pool, photic_kernel kernel, void *const *buffers, const int64_t *sizes,
+    char *scratch, int64_t total, int64_t work, int number) {
   if (total <= 0) return;
+#ifdef PHOTIC_TIMES
+  long long start = __builtin_readcyclecounter();
+#endif
   if (total == 1 || work < SMALL_WORK) kernel(buffers, sizes, scratch, 0, total);
   else pool->parallel(pool, kernel, buffers, sizes, scratch, 0, total);
+#ifdef PHOTIC_TIMES
+  photic_cycles[number] += __builtin_readcyclecounter() - start;
+#endif
 }
 static void copy_bytes(char *target, const char *source, int64_t bytes) {
   for (int64_t i = 0; i < bytes; i++) target[i] = source[i];
@@ -56,6 +66,7 @@ def entry_source(program: Program, nests: dict[str, Nest], addresses: Addresses)
     """The text of ``photic_entry``; the kernels' text must stand before it."""
     words = Words()
     words.lines.append(f"#define SMALL_WORK {SMALL_WORK}")
+    words.lines.append(f"#define KERNELS {max(1, len(nests))}")
     words.lines += POOL.splitlines()
     words.line("void photic_entry(void *const *buffers, int64_t *sizes, char *arena,")
     words.line("                  char *scratch, photic_pool *pool) {")
@@ -72,7 +83,7 @@ def _steps(
 ) -> None:
     for step in steps:
         if isinstance(step, Kernel):
-            _kernel(words, step, nests[step.function], at)
+            _kernel(words, step, nests, at)
         elif isinstance(step, Copy):
             size = dim_text(_bytes(program, step.source))
             words.line(f"copy_bytes({at.text(step.target)}, {at.text(step.source)}, {size});")
@@ -101,13 +112,14 @@ def _bytes(program: Program, name: str) -> Dim:
     return mul(elements(place.buffer.shape, place.layout), place.buffer.dtype.bytes)
 
 
-def _kernel(words: Words, step: Kernel, nest: Nest, at: Addresses) -> None:
+def _kernel(words: Words, step: Kernel, nests: dict[str, Nest], at: Addresses) -> None:
+    nest, number = nests[step.function], list(nests).index(step.function)
     loops, _ = parallel_loops(nest)
     total = dim_text(product(loop.axis.extent for loop in loops))
     table = ", ".join(at.text(name) for name in step.arguments)
     words.line(f"{{ void *const table[] = {{ {table} }};")
-    call = f"run(pool, {nest.name}, table, sizes, scratch, {total}, {dim_text(nest.work)})"
-    words.line(f"  {call}; }}")
+    counts = f"{total}, {dim_text(nest.work)}, {number}"
+    words.line(f"  run(pool, {nest.name}, table, sizes, scratch, {counts}); }}")
 
 
 def _collective(words: Words, program: Program, step: Collective, at: Addresses) -> None:

@@ -94,7 +94,8 @@ def _to_odd(x: Array) -> Array:
         x = np.where(np.abs(whole) < _STICKY_FROM, whole, kept)
     exact = x.astype(np.float64)
     near = exact.astype(np.float32)
-    toward = np.where(exact == near, near, np.copysign(np.float32(np.inf), exact - near))
+    error = (exact - near).astype(np.float32)
+    toward = np.where(exact == near, near, np.copysign(np.float32(np.inf), error))
     is_even = near.view(np.uint32) % 2 == 0
     return np.where(is_even, np.nextafter(near, toward), near)
 

@@ -170,7 +170,7 @@ def constant_node(array: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> N
         content = hashlib.blake2b(array.tobytes(), digest_size=16).hexdigest()
     else:
         content = f"{array.__array_interface__['data'][0]:x}:{array.strides}"
-    payload = Payload(array, content)
+    payload = Payload(array, f"{dtype}{array.shape}:{content}")
     return _node("constant", (), array.shape, dtype, payload)
 
 

@@ -23,8 +23,8 @@ DIALECT = Dialect(
     name="c",
     prelude=prelude,
     kernel=(
-        "static void {name}(void *const *buffers, const int64_t *sizes, char *scratch, "
-        "int64_t begin, int64_t end)"
+        "__attribute__((noinline)) static void {name}(void *const *buffers, "
+        "const int64_t *sizes, char *scratch, int64_t begin, int64_t end)"
     ),
     pointer="*restrict {name} = buffers[{number}];",
     head=HEAD,

@@ -54,9 +54,9 @@ from photic.base.settings import clean_environment, text_setting
 from photic.base.trace import emit
 
 # Raise this when the same source must be compiled anew (other fixed flags, other file layout).
-TOOLCHAIN_VERSION = "1"
+TOOLCHAIN_VERSION = "2"
 
-COMMON_FLAGS = ("-shared", "-fPIC", "-fno-sanitize=all", "-w")
+COMMON_FLAGS = ("-shared", "-fPIC", "-fno-sanitize=all", "-g0", "-w")
 KERNEL_FLAGS = (
     "-std=c11",
     "-O3",
