@@ -1,4 +1,4 @@
-"""The random graphs themselves: sound, complete in what they cover, able to tell right from wrong."""
+"""The random graphs themselves: sound, complete, and able to tell right from wrong."""
 
 from __future__ import annotations
 
