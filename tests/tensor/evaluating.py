@@ -37,15 +37,28 @@ def widened(function: Callable[..., ph.Tensor], *arrays: object) -> Array:
     return outputs["y"]
 
 
+def spread(dtype: type, count: int) -> Array:
+    """Finite floats over the whole range: bit patterns, ordinary sizes, near 0, and the ends."""
+    random = np.random.default_rng(0)
+    words = {np.float32: np.uint32, np.float64: np.uint64}[dtype]
+    patterns = random.integers(0, np.iinfo(words).max, count, dtype=words).view(dtype)
+    ordinary = random.uniform(-1, 1, count) * np.repeat([2, 10, 110, 1e4], -(-count // 4))[:count]
+    small = random.normal(size=count // 4) * 2.0 ** random.uniform(-140, -2, count // 4)
+    info = np.finfo(dtype)
+    ends = [0.0, -0.0, info.max, -info.max, info.tiny, -info.tiny, info.smallest_subnormal]
+    everything = np.concatenate([ordinary, small, ends]).astype(dtype)
+    return np.concatenate([patterns[np.isfinite(patterns)], everything])
+
+
 def ulps(got: Array, exact: Array) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
     """The distance in units of the last place of ``got``'s dtype at ``exact`` (a float64 array).
 
-    0 where both are nan or the same infinity; where the exact value rounds to infinity, too.
+    At most 0.5 where ``got`` is the exact value rounded (infinities and nan included); infinite
+    where one of them is nan or infinite and the other is not.
     """
-    dtype = got.dtype
     with np.errstate(all="ignore"):
-        rounded = exact.astype(dtype)
+        rounded = exact.astype(got.dtype)
         unit = np.spacing(np.abs(rounded)).astype(np.float64)
         distance = np.abs(got.astype(np.float64) - exact) / unit
-    same = (np.isnan(got) & np.isnan(exact)) | (got == rounded)
-    return np.where(same, np.minimum(np.nan_to_num(distance, nan=0.0, posinf=0.0), 0.5), distance)
+    right = (np.isnan(got) & np.isnan(exact)) | (got == rounded)
+    return np.where(right, 0.5, np.nan_to_num(distance, nan=np.inf))
