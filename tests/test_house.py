@@ -36,6 +36,7 @@ ORDER = (
     ("ir",),
     ("loops",),
     ("search", "codegen"),
+    ("storage",),
     ("targets",),
     ("compiler",),
     ("tensor",),

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from photic.base.files import write_atomic
 from photic.base.settings import text_setting
 from photic.base.trace import emit
 from photic.compiler.artifact import Argument, Artifact, KernelReport
@@ -18,6 +17,7 @@ from photic.ir.program import Kernel, Repeat, all_steps
 from photic.ir.program import Program as Steps
 from photic.loops.lower import name_of_input, name_of_state
 from photic.loops.nest import print_nest
+from photic.storage.files import write_atomic
 from photic.targets.registry import Target
 
 

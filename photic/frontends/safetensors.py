@@ -1,6 +1,6 @@
 """safetensors files: arrays by name, checked and mapped, never copied where alignment allows.
 
-The format itself is read and written in ``photic.tensor.tensorfile``, which compiled programs use
+The format itself is read and written in ``photic.storage.tensorfile``, which compiled programs use
 too; these are its public names.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from photic.tensor.tensorfile import Array, open_tensors, write_tensors
+from photic.storage.tensorfile import Array, open_tensors, write_tensors
 
 __all__ = ["open_safetensors", "read_metadata", "write_safetensors"]
 

@@ -181,6 +181,9 @@ def _view_fault(view: View, source: Shape) -> str:
     if len(view.index) != len(source):
         return f"has {len(view.index)} indices"
     axes = {Var(f"i{axis}", extent) for axis, extent in enumerate(view.shape)}
+    extents = (*view.shape, *(one.extent for one in view.bounds))
+    if any(variables(extent) for extent in extents):
+        return "has an extent over an axis"
     for value in (*view.index, *(one.value for one in view.bounds)):
         if variables(value) - axes or any(isinstance(one, Data) for one in atoms(value)):
             return f"has the index {value}, which is not over its own axes"
@@ -192,7 +195,7 @@ def _view_fault(view: View, source: Shape) -> str:
     return ""
 
 
-_SAMPLED_SIZES = 27  # all of {lowest, middle, highest} for three sizes
+_SAMPLED_SIZES = 64  # all of {lowest, next, middle, highest} for three sizes
 
 
 @np.errstate(all="ignore")
@@ -204,8 +207,13 @@ def _escapes(view: View, index: Dim, extent: Dim) -> bool:
     for sample in range(_SAMPLED_SIZES):
         table = {}
         for place, size in enumerate(sizes):
-            choices = (size.low, (size.low + size.high) // 2, size.high)
-            table[size] = np.int64(choices[sample // 3**place % len(choices)])
+            choices = (
+                size.low,
+                min(size.low + 1, size.high),
+                (size.low + size.high) // 2,
+                size.high,
+            )
+            table[size] = np.int64(choices[sample // 4**place % len(choices)])
         if _escapes_at(view, index, extent, table):
             return True
     return False

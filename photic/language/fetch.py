@@ -20,7 +20,7 @@ from pathlib import Path
 import httpx
 
 from photic.base.errors import DownloadFailed
-from photic.base.files import remove_quietly, write_errors
+from photic.storage.files import remove_quietly, write_errors
 
 Report = Callable[[str, int, int], None]
 """``report("pull", done_bytes, total_bytes)``."""

@@ -32,7 +32,10 @@ from photic.base.errors import (
     NoSpace,
     PipMissing,
 )
-from photic.base.files import (
+from photic.base.settings import certificate_bundles, child_environment, setting
+from photic.base.trace import emit
+from photic.language.models import KNOWN, KnownModel
+from photic.storage.files import (
     cache_folder,
     file_sha256,
     locked,
@@ -40,9 +43,6 @@ from photic.base.files import (
     remove_quietly,
     write_atomic,
 )
-from photic.base.settings import certificate_bundles, child_environment, setting
-from photic.base.trace import emit
-from photic.language.models import KNOWN, KnownModel
 
 if TYPE_CHECKING:
     from photic.language.fetch import Network

@@ -22,7 +22,6 @@ from photic.base.errors import (
     NoSpace,
     PhoticError,
 )
-from photic.base.files import cache_folder, file_sha256, reading_folders, warn_of_fallback
 from photic.base.trace import emit
 from photic.frontends.gguf.reader import GgufFile, open_gguf
 from photic.language.chat import encode_chat
@@ -32,6 +31,7 @@ from photic.language.pull import pull
 from photic.language.sampling import Sampler, SamplingOptions
 from photic.language.stream import TextStream
 from photic.language.tokenizer import Tokenizer, build_tokenizer
+from photic.storage.files import cache_folder, file_sha256, reading_folders, warn_of_fallback
 from photic.targets.registry import target_named
 from photic.tensor.compiling import DEFAULT_TARGET, compile
 from photic.tensor.program import Program

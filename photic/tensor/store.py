@@ -17,14 +17,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from photic.base.errors import FileUnreadable, PhoticError, ProgramFile
-from photic.base.files import file_sha256, write_atomic, write_errors
 from photic.compiler.artifact import Argument, Artifact, KernelReport
 from photic.ir.dim import Symbol
 from photic.ir.dtype import DTYPES
 from photic.ir.text import parse_dim
+from photic.storage.files import file_sha256, write_atomic, write_errors
+from photic.storage.tensorfile import read_tensors, write_tensors
 from photic.targets.registry import target_named
 from photic.tensor.program import Program
-from photic.tensor.tensorfile import read_tensors, write_tensors
 
 FORMAT = 1
 MANIFEST, SOURCE, CONSTANTS = "manifest.json", "kernels.c", "constants.safetensors"

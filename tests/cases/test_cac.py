@@ -20,8 +20,8 @@ from pathlib import Path
 import pytest
 from disks import disk, make_read_only
 
-from photic.base import files
 from photic.base.errors import FileUnwritable, LoadRefused, NoSpace, PhoticWarning
+from photic.storage import files
 from photic.targets.c import facts as facts_module
 from photic.targets.c import toolchain
 from photic.targets.c.facts import Facts, facts

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from photic.base.errors import BadArgument, FileUnreadable, TensorFileCorrupt
-from photic.tensor.tensorfile import DTYPES, open_tensors, read_tensors
 from photic.frontends import safetensors as photic_safetensors
 from photic.frontends.safetensors import open_safetensors, write_safetensors
+from photic.storage.tensorfile import DTYPES, open_tensors, read_tensors
 
 SECONDS = 1.0
 MEMORY_BYTES = 100_000_000

@@ -26,11 +26,11 @@ from photic.base.errors import (
     PhoticError,
     PipMissing,
 )
-from photic.base.files import locked
 from photic.language import fetch
 from photic.language import pull as pulling
 from photic.language.models import KNOWN, MODELS, KnownModel
 from photic.language.pull import pull
+from photic.storage.files import locked
 
 CONTENT = np.random.default_rng(0).integers(0, 256, 700_000, np.uint8).tobytes()
 MEMBER = "tiny_model/tiny.gguf"

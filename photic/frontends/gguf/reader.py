@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from photic.base.errors import GgufCorrupt, GgufUnsupported
 from photic.frontends.gguf.block_types import BY_IDENTIFIER, BY_NAME, REMOVED, BlockType
 from photic.frontends.gguf.metadata import Cursor, Entry, MetadataValue, read_entry, shown
-from photic.tensor.mapping import map_file
+from photic.storage.mapping import map_file
 
 MAGIC = b"GGUF"
 VERSIONS = (2, 3)

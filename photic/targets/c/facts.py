@@ -21,8 +21,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from photic.base.errors import BadArgument, FileUnwritable, NoSpace
-from photic.base.files import Missing, cache_folder, read_checked, reading_folders, write_checked
 from photic.base.settings import text_setting
+from photic.storage.files import Missing, cache_folder, read_checked, reading_folders, write_checked
 from photic.targets.c.toolchain import (
     NATIVE,
     TOOLCHAIN_VERSION,

@@ -38,7 +38,9 @@ from photic.base.errors import (
     LoadRefused,
     NoSpace,
 )
-from photic.base.files import (
+from photic.base.settings import clean_environment, text_setting
+from photic.base.trace import emit
+from photic.storage.files import (
     cache_folder,
     file_sha256,
     locked,
@@ -50,8 +52,6 @@ from photic.base.files import (
     write_atomic,
     write_errors,
 )
-from photic.base.settings import clean_environment, text_setting
-from photic.base.trace import emit
 
 # Raise this when the same source must be compiled anew (other fixed flags, other file layout).
 TOOLCHAIN_VERSION = "2"

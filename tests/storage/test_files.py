@@ -18,8 +18,8 @@ from disks import disk, make_read_only
 from hypothesis import given
 from hypothesis import strategies as st
 
-from photic.base import files
 from photic.base.errors import CacheUnusable, FileUnwritable, NoSpace, PhoticWarning
+from photic.storage import files
 
 KERNELS = files.KINDS["kernels"]
 ANOTHER_USER = 54321
@@ -219,7 +219,7 @@ def test_a_lock_in_a_vanished_folder_is_passed_by(tmp_path: Path) -> None:
 
 def test_a_killed_holder_frees_its_lock(tmp_path: Path) -> None:
     script = (
-        "import sys, time; from pathlib import Path; from photic.base.files import locked\n"
+        "import sys, time; from pathlib import Path; from photic.storage.files import locked\n"
         "with locked(Path(sys.argv[1]), 1.0): print('held', flush=True); time.sleep(60)"
     )
     path = tmp_path / "lock"
@@ -282,7 +282,7 @@ def test_without_a_home_a_temporary_folder_serves_with_one_warning() -> None:
         "import platformdirs, sys, warnings\n"
         "def none(*_, **__): raise RuntimeError('no home')\n"
         "platformdirs.user_cache_path = none\n"
-        "from photic.base.files import cache_folder\n"
+        "from photic.storage.files import cache_folder\n"
         "folders = [cache_folder(kind) for kind in ('kernels', 'models', 'kernels')]\n"
         "assert all(one.is_dir() for one in folders)\n"
         "print(folders[0].parent)"
@@ -302,7 +302,7 @@ def test_the_temporary_folder_is_private() -> None:
 
 def test_a_forked_child_leaves_its_parents_temporary_folder() -> None:
     script = (
-        "import os, sys; from photic.base.files import temporary_folder\n"
+        "import os, sys; from photic.storage.files import temporary_folder\n"
         "folder = temporary_folder('models')\n"
         "child = os.fork()\n"
         "if not child: sys.exit(0)\n"
@@ -400,7 +400,7 @@ def test_a_kind_folder_that_cannot_be_made_on_a_read_only_file_system_is_passed_
 @needs_root
 def test_a_folder_that_we_may_not_enter_is_passed_by() -> None:
     script = (
-        "import os, platformdirs, tempfile; from photic.base.files import *\n"
+        "import os, platformdirs, tempfile; from photic.storage.files import *\n"
         "os.setresuid(54321, 54321, 54321)\n"
         "assert reading_folders('kernels') == ()\n"
         "print(cache_folder('kernels').is_dir())"

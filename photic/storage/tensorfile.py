@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from photic.base.errors import BadArgument, TensorFileCorrupt
-from photic.base.files import write_atomic
-from photic.tensor.mapping import map_file
+from photic.storage.files import write_atomic
+from photic.storage.mapping import map_file
 
 Array = NDArray[np.generic]
 

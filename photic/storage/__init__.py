@@ -1,0 +1,1 @@
+"""Files: cache folders, atomic and checked writes, mapped files, safetensors."""
