@@ -19,34 +19,11 @@ from functools import lru_cache
 import numpy as np
 
 from photic.base.errors import BrokenGraph, PhoticError
-from photic.ir.dim import (
-    Data,
-    Dim,
-    Symbol,
-    Var,
-    at_most,
-    atoms,
-    bounds,
-    evaluate,
-    is_within,
-    symbols,
-    variables,
-)
+from photic.ir import dim as dims
+from photic.ir import graph as graphs
+from photic.ir.dim import Data, Dim, Symbol, Var, at_most, atoms, evaluate, symbols, variables
 from photic.ir.dtype import INT64, DType, dtype_of
-from photic.ir.graph import (
-    Along,
-    Graph,
-    Item,
-    Named,
-    Node,
-    Operand,
-    Payload,
-    Scan,
-    To,
-    named_sources,
-    sizes_of,
-    topological,
-)
+from photic.ir.graph import Along, Graph, Item, Named, Node, Operand, Payload, Scan, To
 from photic.ir.ops import PRIMITIVE
 from photic.ir.view import Shape, View
 
@@ -54,8 +31,8 @@ from photic.ir.view import Shape, View
 def check_graph(graph: Graph) -> None:
     """Raise BrokenGraph at the first fault, NameTaken where a source or size has two meanings."""
     for kind in ("input", "state"):
-        named_sources(graph, kind)
-    sizes_of(graph)
+        graphs.named_sources(graph, kind)
+    graphs.sizes_of(graph)
     names = [name for name, _ in graph.outputs]
     for name in names:
         _require(names.count(name) == 1, f"output {name!r}", "the name is taken")
@@ -78,11 +55,11 @@ def _types(values: Iterable[Operand | Node]) -> list[tuple[DType, Shape]]:
 
 
 def _check_region(roots: Iterable[Node]) -> None:
-    order = list(topological(roots))
+    order = list(graphs.topological(roots))
     for node in order:
         _check_operands(node, node.operands)
         for extent in node.shape:
-            is_size = not variables(extent) and bounds(extent)[1] >= 0
+            is_size = not variables(extent) and dims.bounds(extent)[1] >= 0
             _require(is_size, node, f"the extent {extent} is no size")
         kind = PRIMITIVE[node.op].kind if node.op in PRIMITIVE else node.op
         _require(kind in _RULES, node, "the operation is unknown")
@@ -190,7 +167,7 @@ def _view_fault(view: View, source: Shape) -> str:
     guards = {one.value: one.extent for one in view.bounds}
     for axis, (index, extent) in enumerate(zip(view.index, source, strict=True)):
         is_guarded = index in guards and at_most(guards[index], extent)
-        if not is_guarded and not is_within(index, extent) and _escapes(view, index, extent):
+        if not is_guarded and not dims.is_within(index, extent) and _escapes(view, index, extent):
             return f"reads axis {axis} (extent {extent}) at {index}"
     return ""
 

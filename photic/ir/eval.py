@@ -21,21 +21,11 @@ import numpy.typing as npt
 from numpy.lib.stride_tricks import as_strided
 
 from photic.base import errors
+from photic.ir import graph as graphs
 from photic.ir.dim import Atom, Data, Dim, Symbol, Var, coefficient_of, substitute, variables
 from photic.ir.dim import evaluate as number_of
 from photic.ir.dtype import BFLOAT16, DType, dtype_of
-from photic.ir.graph import (
-    Along,
-    Graph,
-    Item,
-    Named,
-    Node,
-    Operand,
-    Payload,
-    Scan,
-    named_sources,
-    sizes_of,
-)
+from photic.ir.graph import Along, Graph, Item, Named, Node, Operand, Payload, Scan
 from photic.ir.view import Shape, View, is_identity
 
 Array: TypeAlias = npt.NDArray[np.generic]
@@ -165,11 +155,11 @@ def evaluate(
     run = _Run(dict(sizes), widen)
     _check_sizes(graph, run)
     values: dict[Node, Results] = {}
-    for name, node in named_sources(graph, "input").items():
+    for name, node in graphs.named_sources(graph, "input").items():
         if name not in inputs:
             raise errors.InputMissing(name=name, expected=node, given=", ".join(inputs))
         values[node] = (_given(name, node, inputs[name], run),)
-    kept = named_sources(graph, "state")
+    kept = graphs.named_sources(graph, "state")
     for name, node in kept.items():
         zeros = np.zeros(run.shape(node.shape), run.dtype(node.dtype))
         values[node] = (_given(name, node, states.get(name, zeros), run),)
@@ -197,7 +187,7 @@ def evaluate_operand(value: Operand, cache: dict[Node, Array]) -> Array:
 
 
 def _check_sizes(graph: Graph, run: _Run) -> None:
-    for name, size in sizes_of(graph).items():
+    for name, size in graphs.sizes_of(graph).items():
         given = int(run.lookup(size))
         if not size.low <= given <= size.high:
             raise errors.SizeOutOfRange(name=name, given=given, low=size.low, high=size.high)
