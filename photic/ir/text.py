@@ -24,14 +24,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NoReturn, TypeVar
 
 import numpy as np
 
 from photic.base.errors import BadText
 from photic.ir import graph as graphs
-from photic.ir.dim import Dim, Symbol, add, floordiv, mod, mul, symbol, var
+from photic.ir.dim import Dim, Symbol, add, floordiv, mod, mul, symbol, symbols, var
 from photic.ir.dtype import DTYPES, DType
 from photic.ir.eval import Array
 from photic.ir.graph import Along, Graph, Item, Named, Node, Operand, Payload, Scan, topological
@@ -282,8 +282,13 @@ def parse_graph(text: str, constants: Mapping[str, Array]) -> Graph:
 def _read(lines: Iterable[ast.stmt], scope: _Scope) -> None:
     for line in lines:
         match line:
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call):
-                scope.symbols[name] = _size(name, call, scope)
+            case ast.Assign(
+                targets=[ast.Name(id=name)],
+                value=ast.Call(func=ast.Name(id="size"), args=[low, high]),
+            ) if name not in scope.symbols:
+                (scope.symbols[name],) = symbols(
+                    symbol(name, literal(low, int), literal(high, int))
+                )
             case ast.AnnAssign(target=ast.Name(id=name), annotation=kind, value=ast.Call() as call):
                 declared, node = scope.type(kind), _node(call, *scope.type(kind), scope)
                 if name in scope.nodes or (node.dtype, node.shape) != declared:
@@ -303,32 +308,17 @@ def _read(lines: Iterable[ast.stmt], scope: _Scope) -> None:
                 fail(line, "neither a size, a value, a scan, an output nor an update")
 
 
-def _size(name: str, call: ast.Call, scope: _Scope) -> Symbol:
-    match call:
-        case ast.Call(func=ast.Name(id="size"), args=[low, high]) if name not in scope.symbols:
-            symbol(name, literal(low, int), literal(high, int))  # for its checks
-            return Symbol(name, literal(low, int), literal(high, int))
-    fail(call, f"{name} is not a new size")
-
-
 def _scan(call: ast.expr, body: Iterable[ast.stmt], scope: _Scope) -> tuple[Node, ...]:
-    inner = replace(
-        scope, nodes=dict(scope.nodes), items=dict(scope.items), slots=[], outputs=[], updates=[]
-    )
+    inner = _Scope(scope.constants, scope.symbols, dict(scope.nodes), dict(scope.items))
     _read(body, inner)
-    carried = [slot for slot in inner.slots if slot[0] == "carried"]
-    sliced = [slot for slot in inner.slots if slot[0] == "sliced"]
     outputs = [one for _, one in inner.outputs]
+    kinds = ("carried", "sliced")
+    first, sequences = ([start for kind, _, start in inner.slots if kind == k] for k in kinds)
+    carried, sliced = ([node for kind, node, _ in inner.slots if kind == k] for k in kinds)
     match call:
-        case ast.Call(func=ast.Name(id="scan"), args=[trips]) if len(outputs) >= len(carried):
-            return graphs.scan(
-                read_dim(trips, scope.symbols, {}),
-                [start for _, _, start in carried],
-                [start for _, _, start in sliced],
-                [node for _, node, _ in carried],
-                [node for _, node, _ in sliced],
-                outputs,
-            )
+        case ast.Call(func=ast.Name(id="scan"), args=[size]) if len(outputs) >= len(carried):
+            trips = read_dim(size, scope.symbols, {})
+            return graphs.scan(trips, first, sequences, carried, sliced, outputs)
     fail(call, "not a scan that gives a next value for each carried one")
 
 
@@ -373,8 +363,9 @@ def _constant(tree: ast.expr, dtype: DType, shape: Shape, scope: _Scope) -> Arra
             values = literal(tree, list)
             if {type(one) for one in values} - {{"float": float, "int": int}.get(dtype.kind, bool)}:
                 fail(tree, f"not a list of {dtype}")
-            return np.array(values, dtype.numpy).reshape([int(extent) for extent in shape])
-        flat = np.frombuffer(literal(tree, bytes), dtype.numpy)
+            flat = np.array(values, dtype.numpy)
+        else:
+            flat = np.frombuffer(literal(tree, bytes), dtype.numpy)
         return flat.reshape([int(extent) for extent in shape])
     except (ValueError, OverflowError) as error:
         fail(tree, str(error))

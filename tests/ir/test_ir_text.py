@@ -217,7 +217,7 @@ BROKEN = [
     ("v0: float32[3] = input('x')\noutput('y', v0.view(shape=(3,), index=(i1,)))", 2, "not a size"),
     ("v0: float32[3] = input('x')\nupdate(v0.view(shape=(3,), index=(i0,)))", 2, "neither"),
     ("n = size(5, 2)", 0, "range"),
-    ("n = size(1, 2)\nn = size(1, 3)", 2, "not a new size"),
+    ("n = size(1, 2)\nn = size(1, 3)", 2, "neither"),
     ("i0 = size(1, 2)", 0, "name"),
     ("with scan(3) as v0:\n    give(v1)", 2, "not a value defined above"),
     (
