@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from photic.base.errors import TemplateRejected
 
 # A step is about a microsecond or less. The largest templates in use take about 2,000 a message.
-STEPS = 2_000_000
+STEPS = 1_000_000
 STEPS_PER_MESSAGE = 20_000
 # Templates read and copy a message's text a few dozen times at most.
 CHARACTERS = 1 << 25
@@ -42,27 +42,38 @@ class Meter:
 
     def weigh(self, value: object) -> None:
         """Pay for reading ``value`` through and through, shared parts each time they occur."""
+        self.step()
         waiting = [value]
         while waiting:
             one = waiting.pop()
-            self.made(one)
-            if isinstance(one, list | tuple):
+            if isinstance(one, str):
+                self.touch(len(one))
+            elif isinstance(one, list | tuple):
+                self.step(len(one))
                 waiting.extend(one)
             elif isinstance(one, dict):
+                self.step(2 * len(one))
                 waiting.extend(one)
                 waiting.extend(one.values())
+            else:
+                self._scalar(one)
 
     def made(self, value: object) -> None:
         """Pay for ``value`` itself, without what is inside it."""
         if isinstance(value, str):
             self.step()
             self.touch(len(value))
-        elif isinstance(value, list | tuple | dict | range):
+        elif isinstance(value, list | tuple | dict):
             self.step(len(value))
-        elif isinstance(value, int) and value.bit_length() > INTEGER_BITS:
-            raise TemplateRejected(problem="it computes with huge integers")
         else:
             self.step()
+            self._scalar(value)
+
+    def _scalar(self, value: object) -> None:
+        if isinstance(value, int) and value.bit_length() > INTEGER_BITS:
+            raise TemplateRejected(problem="it computes with huge integers")
+        if isinstance(value, range):
+            self.step(len(value))
 
     def listed(self, items: Iterable[object]) -> list[object]:
         """The items, each paid for as it is made."""

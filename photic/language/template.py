@@ -121,11 +121,13 @@ class _Sandbox(ImmutableSandboxedEnvironment):
     def getattr(self, obj: object, attribute: str) -> object:
         if (method := method_of(self.meter, obj, attribute)) is not None:
             return method
-        if isinstance(obj, dict):
-            return obj[attribute] if attribute in obj else self.undefined(obj=obj, name=attribute)
+        if isinstance(obj, dict) and attribute in obj:
+            return obj[attribute]
+        if attribute.startswith("_"):
+            raise SecurityError(f"{attribute!r} is not for templates")
         if isinstance(obj, LoopContext) and attribute in ("cycle", "changed"):
             return Allowed(getattr(obj, attribute))
-        if isinstance(obj, Namespace | LoopContext | Undefined) and not attribute.startswith("_"):
+        if isinstance(obj, Namespace | LoopContext | Undefined):
             return super().getattr(obj, attribute)
         return self.undefined(obj=obj, name=attribute)
 

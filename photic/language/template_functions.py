@@ -34,7 +34,7 @@ MAXIMUM_MESSAGE = 500  # characters of a template's own complaint
 # The most characters that JSON or a printed list may need for one: two escapes like \ud83d.
 ESCAPED = 12
 # An object for each character or part costs about so many steps' worth of memory.
-STEPS_PER_PART = 8
+STEPS_PER_PART = 4
 
 Function = Callable[..., object]
 
