@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Protocol
 
 import pytest
@@ -14,7 +12,6 @@ from hypothesis import strategies as st
 from language.vocabulary import small_metadata
 
 from photic.base.errors import TemplateRejected
-from photic.frontends.gguf import open_gguf
 from photic.language.chat import encode_chat
 from photic.language.tokenizer import Tokenizer, build_tokenizer
 
@@ -69,38 +66,20 @@ class Peer(Protocol):
     ) -> list[int]: ...
 
 
-@pytest.fixture(scope="module")
-def metadata(smollm2_path: Path) -> Mapping[str, object]:
-    return open_gguf(smollm2_path).metadata
-
-
-@pytest.fixture(scope="module")
-def smollm2(metadata: Mapping[str, object], smollm2_path: Path) -> Tokenizer:
-    return build_tokenizer(metadata, smollm2_path)
-
-
-@pytest.fixture(scope="module")
-def peer(smollm2_path: Path) -> Peer:
-    import transformers
-
-    transformers.logging.set_verbosity_error()
-    return transformers.AutoTokenizer.from_pretrained(
-        smollm2_path.parent, gguf_file=smollm2_path.name
-    )
-
-
 @pytest.mark.model
 @pytest.mark.peers
 @peers
 @settings(deadline=None, max_examples=100)
 @given(st.lists(HARMLESS, min_size=1, max_size=4), st.booleans(), st.booleans())
 def test_smollm2_conversations_have_the_ids_of_transformers(
-    smollm2: Tokenizer, peer: Peer, contents: list[str], system: bool, more: bool
+    smollm2: Tokenizer, smollm2_peer: Peer, contents: list[str], system: bool, more: bool
 ):
     messages = messages_of(contents)
     if system:
         messages.insert(0, {"role": "system", "content": "Be brief."})
-    expected = peer.apply_chat_template(messages, add_generation_prompt=more, return_dict=False)
+    expected = smollm2_peer.apply_chat_template(
+        messages, add_generation_prompt=more, return_dict=False
+    )
     assert encode_chat(smollm2, messages, add_generation_prompt=more) == expected
 
 

@@ -26,7 +26,8 @@ def some_logits(seed: int, size: int) -> NDArray[np.float32]:
 
 def chances_of(logits: NDArray[np.float32], used: list[int], **options: float) -> dict[int, float]:
     """Token to chance, adding up to 1, without tokens that cannot be drawn."""
-    tokens, chances = distribution(logits, used, SamplingOptions(**options))  # type: ignore[arg-type]
+    chosen = SamplingOptions(**options)  # type: ignore[arg-type]
+    tokens, chances = distribution(logits, used, chosen)
     total = chances.sum(dtype=np.float64)
     return {int(t): float(c / total) for t, c in zip(tokens, chances) if c > 0}
 
@@ -261,4 +262,5 @@ def test_senseless_option_is_refused_by_name(option: str, given: object):
 
 
 def test_options_take_numpy_numbers():
-    SamplingOptions(temperature=np.float32(0.5), top_k=np.int64(3), seed=np.uint64(2**63))  # type: ignore[arg-type]
+    given = {"temperature": np.float32(0.5), "top_k": np.int64(3), "seed": np.uint64(2**63)}
+    SamplingOptions(**given)  # type: ignore[arg-type]

@@ -195,10 +195,17 @@ def test_a_template_renders_as_in_transformers(
         )
     except (TemplateError, TypeError):
         with pytest.raises(TemplateRejected):
-            render(template, conversation, special_texts=SPECIAL, **options)  # type: ignore[arg-type]
+            rendered_with(template, conversation, tools)
         return
-    got = render(template, conversation, special_texts=SPECIAL, **options)  # type: ignore[arg-type]
-    assert got == expected
+    assert rendered_with(template, conversation, tools) == expected
+
+
+def rendered_with(
+    template: str, messages: list[dict[str, object]], tools: list[dict[str, object]] | None
+) -> str:
+    return render(
+        template, messages, add_generation_prompt=True, special_texts=SPECIAL, tools=tools
+    )
 
 
 def test_the_time_is_the_given_one():
