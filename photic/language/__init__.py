@@ -1,1 +1,1 @@
-"""."""
+"""Language models: architectures, tokenizers, chat templates, sampling, streams of text."""
