@@ -13,9 +13,12 @@ from dataclasses import dataclass, field
 from photic.codegen.dialect import Dialect, Need
 from photic.codegen.tile import TilePrinter
 from photic.codegen.words import Words, dim_text
-from photic.ir.dim import Dim, Symbol, Var, symbols
-from photic.ir.index import dims_in
-from photic.loops.nest import Fit, Loop, Nest, Part, Tile, parallel_loops, tiles
+from photic.ir.dim import Dim, Symbol, Var, bounds, mul, product, symbols
+from photic.ir.index import Buffer, dims_in
+from photic.ir.program import ROW_MAJOR
+from photic.loops.nest import Clip, Fit, Loop, Nest, Part, Tile, parallel_loops, tiles
+
+ALIGNMENT = 64  # bytes; one cache line
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +49,11 @@ def render(nest: Nest, slots: dict[str, int], dialect: Dialect) -> Source:
     for number, one in enumerate(nest.parameters):
         kind = "char" if one in written else "const char"
         words.line(kind + " " + dialect.pointer.format(name=one.name, number=number))
+    for buffer, start in scratch_offsets(nest).items():
+        words.line(f"char *restrict {buffer.name} = scratch + {start};")
     for symbol in sorted(_symbols(nest), key=lambda one: one.name):
-        words.line(f"const int64_t {symbol.name} = sizes[{slots[symbol.name]}];")
+        if symbol.name in slots:
+            words.line(f"const int64_t {symbol.name} = sizes[{slots[symbol.name]}];")
     loops, body = parallel_loops(nest)
     words.line("for (int64_t item = begin; item < end; item++) {")
     words.indent += 1
@@ -56,6 +62,25 @@ def render(nest: Nest, slots: dict[str, int], dialect: Dialect) -> Source:
     words.close()
     words.close()
     return Source(nest.name, "\n".join(words.lines) + "\n", frozenset(words.needs))
+
+
+def scratch_offsets(nest: Nest) -> dict[Buffer, int]:
+    """Where the buffers of one parallel item lie in its scratch, in bytes."""
+    offsets: dict[Buffer, int] = {}
+    total = 0
+    for buffer in nest.scratch:
+        offsets[buffer] = total
+        total += -(-_most_bytes(buffer) // ALIGNMENT) * ALIGNMENT
+    return offsets
+
+
+def scratch_bytes(nest: Nest) -> int:
+    """Bytes of scratch that one parallel item needs, at the largest sizes."""
+    return sum(-(-_most_bytes(one) // ALIGNMENT) * ALIGNMENT for one in nest.scratch)
+
+
+def _most_bytes(buffer: Buffer) -> int:
+    return bounds(mul(product(buffer.shape), buffer.dtype.bytes))[1]
 
 
 def _symbols(nest: Nest) -> set[Symbol]:
@@ -76,6 +101,8 @@ def _loop_dims(parts: tuple[Part, ...]) -> list[Dim]:
     for part in parts:
         if isinstance(part, Loop):
             found += [part.axis.extent, *_loop_dims(part.body)]
+        elif isinstance(part, Clip):
+            found += [part.available, *_loop_dims(part.body)]
         elif isinstance(part, Fit):
             found += [part.needed, part.available]
             found += _loop_dims(part.whole) + _loop_dims(part.rest)
@@ -102,6 +129,11 @@ def _parts(printer: _Printer, parts: tuple[Part, ...]) -> None:
             printer.words.indent += 1
             _parts(printer, part.body)
             printer.words.close()
+        elif isinstance(part, Clip):
+            size, left = dim_text(part.size), dim_text(part.available)
+            text = f"{size} < {left} ? {size} : {left}"
+            printer.words.line(f"const int64_t {part.symbol.name} = {text};")
+            _parts(printer, part.body)
         elif isinstance(part, Fit):
             _fit(printer, part)
         else:
@@ -124,5 +156,6 @@ def _tile(printer: _Printer, tile: Tile) -> None:
     printer.words.line("{")
     printer.words.indent += 1
     layouts = dict(zip(printer.nest.parameters, printer.nest.layouts, strict=True))
+    layouts |= dict.fromkeys(printer.nest.scratch, ROW_MAJOR)
     TilePrinter(tile, layouts, printer.words).print_store()
     printer.words.close()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from photic.codegen.clike import scratch_bytes
 from photic.codegen.words import Words, dim_text
 from photic.ir.dim import Dim, mul, product
 from photic.ir.program import Branch, Collective, Copy, Kernel, Program, Repeat, Step
@@ -36,7 +37,7 @@ __attribute__((noinline)) static void run(
   long long start = __builtin_readcyclecounter();
 #endif
   if (total == 1 || work < SMALL_WORK) kernel(buffers, sizes, scratch, 0, total);
-  else pool->parallel(pool, kernel, buffers, sizes, scratch, 0, total);
+  else pool->parallel(pool, kernel, buffers, sizes, scratch, SCRATCH, total);
 #ifdef PHOTIC_TIMES
   photic_cycles[number] += __builtin_readcyclecounter() - start;
 #endif
@@ -67,6 +68,7 @@ def entry_source(program: Program, nests: dict[str, Nest], addresses: Addresses)
     words = Words()
     words.lines.append(f"#define SMALL_WORK {SMALL_WORK}")
     words.lines.append(f"#define KERNELS {max(1, len(nests))}")
+    words.lines.append(f"#define SCRATCH {scratch_stride(nests)}")
     words.lines += POOL.splitlines()
     words.line("void photic_entry(void *const *buffers, int64_t *sizes, char *arena,")
     words.line("                  char *scratch, photic_pool *pool) {")
@@ -76,6 +78,11 @@ def entry_source(program: Program, nests: dict[str, Nest], addresses: Addresses)
     _steps(words, program, program.steps, nests, addresses)
     words.close()
     return "\n".join(words.lines) + "\n"
+
+
+def scratch_stride(nests: dict[str, Nest]) -> int:
+    """Bytes of scratch that each thread needs."""
+    return max((scratch_bytes(one) for one in nests.values()), default=0)
 
 
 def _steps(

@@ -22,7 +22,23 @@ GROUP = 16  # tiles of a lone vector loop that one parallel item takes
 def nest(function: Function, choice: Choice, layouts: dict[str, Layout], machine: Machine) -> Nest:
     """The nest of these choices, with the layouts that the constants really have."""
     store = choice.store
-    rows = dict(choice.rows)
+    loops, parts = inside(choice)
+    lays = tuple(layouts.get(one.name, ROW_MAJOR) for one in function.parameters)
+    body = _around(parts, loops, store, machine)
+    return Nest(function.name, function.parameters, lays, body, work(store))
+
+
+def serial(choice: Choice) -> tuple[Part, ...]:
+    """The loops of one statement's tile, none of them parallel."""
+    loops, parts = inside(choice)
+    for loop in reversed(loops):
+        parts = (Loop(loop, "serial", parts),)
+    return parts
+
+
+def inside(choice: Choice) -> tuple[list[Var], tuple[Part, ...]]:
+    """The loops that a choice needs around its tiles, outermost first, and the tiles."""
+    store, rows = choice.store, dict(choice.rows)
     loops = [axis for axis in store.axes if axis is not choice.lanes and axis not in rows]
     if choice.lanes is not None and choice.lanes in store.axes:
         tiles, parts = _across(store, choice)
@@ -33,9 +49,7 @@ def nest(function: Function, choice: Choice, layouts: dict[str, Layout], machine
             lanes = Lanes(choice.lanes, choice.width, choice.count, None, True)
         parts = _rows(store, list(choice.rows), (), lanes)
     loops += [_tiles_of(axis, size) for axis, size in choice.rows]
-    lays = tuple(layouts.get(one.name, ROW_MAJOR) for one in function.parameters)
-    body = _around(parts, [one for one in loops if one.extent != 1], store, machine)
-    return Nest(function.name, function.parameters, lays, body, work(store))
+    return [one for one in loops if one.extent != 1], parts
 
 
 def _tiles_of(axis: Var, size: int) -> Var:
@@ -133,6 +147,7 @@ def _moved(part: Part, axis: Var, value: Dim) -> Part:
         return Tile(_put(part.store, axis, value), part.unrolled, lanes, part.inner)
     if isinstance(part, Loop):
         return Loop(part.axis, part.kind, tuple(_moved(one, axis, value) for one in part.body))
+    assert isinstance(part, Fit), "clips stand in no lone loop"
     return Fit(
         substitute(part.needed, {axis: value}),
         part.available,

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from photic.ir.dim import Dim, Var
+from photic.ir.dim import Dim, Symbol, Var
 from photic.ir.index import Buffer, Store
 from photic.ir.program import Layout
 
@@ -66,7 +66,17 @@ class Tile:
     inner: frozenset[Var]
 
 
-Part: TypeAlias = Loop | Fit | Tile
+@dataclass(frozen=True, slots=True)
+class Clip:
+    """``symbol = min(size, available)`` around a body: the size of a tile at the border."""
+
+    symbol: Symbol
+    size: Dim
+    available: Dim
+    body: tuple[Part, ...]
+
+
+Part: TypeAlias = Loop | Fit | Tile | Clip
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +88,7 @@ class Nest:
     layouts: tuple[Layout, ...]
     body: tuple[Part, ...]
     work: Dim
+    scratch: tuple[Buffer, ...] = ()
 
 
 def tiles(parts: tuple[Part, ...]) -> Iterator[Tile]:
@@ -85,7 +96,7 @@ def tiles(parts: tuple[Part, ...]) -> Iterator[Tile]:
     for part in parts:
         if isinstance(part, Tile):
             yield part
-        elif isinstance(part, Loop):
+        elif isinstance(part, Loop | Clip):
             yield from tiles(part.body)
         else:
             yield from tiles(part.whole)
@@ -118,6 +129,9 @@ def _print(parts: tuple[Part, ...], indent: str, lines: list[str]) -> None:
         if isinstance(part, Loop):
             lines.append(f"{indent}{part.kind} {part.axis.name} : {part.axis.extent}")
             _print(part.body, indent + "  ", lines)
+        elif isinstance(part, Clip):
+            lines.append(f"{indent}{part.symbol} = min({part.size}, {part.available})")
+            _print(part.body, indent, lines)
         elif isinstance(part, Fit):
             lines.append(f"{indent}if {part.needed} <= {part.available}")
             _print(part.whole, indent + "  ", lines)
