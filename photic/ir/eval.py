@@ -107,7 +107,7 @@ MEANING: Mapping[str, Callable[..., Array]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class Run:
     """What a whole evaluation shares: the sizes, and whether floats are float64."""
 
     sizes: Mapping[str, int]
@@ -152,7 +152,7 @@ def evaluate(
     floats may be given in any float dtype and come back as float64.
     Raises InputMissing, InputShape, InputDtype, SizeMissing, SizeOutOfRange.
     """
-    run = _Run(dict(sizes), widen)
+    run = Run(dict(sizes), widen)
     _check_sizes(graph, run)
     values: dict[Node, Results] = {}
     for name, node in graphs.named_sources(graph, "input").items():
@@ -179,21 +179,21 @@ def evaluate_operand(value: Operand, cache: dict[Node, Array]) -> Array:
     ``cache`` holds nodes computed by earlier calls and gains this one; nodes between are dropped.
     The result may be read-only and share storage with a constant or the cache.
     """
-    run = _Run({}, widen=False)
+    run = Run({}, widen=False)
     if value.node not in cache:
         known = {node: (array,) for node, array in cache.items()}
         cache[value.node] = _compute((value.node,), known, run)[value.node][0]
     return _seen(value, {value.node: (cache[value.node],)}, run)
 
 
-def _check_sizes(graph: Graph, run: _Run) -> None:
+def _check_sizes(graph: Graph, run: Run) -> None:
     for name, size in graphs.sizes_of(graph).items():
         given = int(run.lookup(size))
         if not size.low <= given <= size.high:
             raise errors.SizeOutOfRange(name=name, given=given, low=size.low, high=size.high)
 
 
-def _given(name: str, node: Node, array: Array, run: _Run) -> Array:
+def _given(name: str, node: Node, array: Array, run: Run) -> Array:
     shape, dtype = run.shape(node.shape), run.dtype(node.dtype)
     if array.shape != shape:
         raise errors.InputShape(name=name, given=array.shape, expected=shape)
@@ -220,7 +220,7 @@ def _order(roots: Iterable[Node], known: Mapping[Node, Results]) -> list[Node]:
 
 
 def _compute(
-    roots: Iterable[Node], known: Mapping[Node, Results], run: _Run
+    roots: Iterable[Node], known: Mapping[Node, Results], run: Run
 ) -> dict[Node, Results]:
     """The values of the roots (and what is known); other nodes are freed after their last use."""
     roots = tuple(roots)
@@ -237,7 +237,7 @@ def _compute(
     return values
 
 
-def _value(node: Node, values: Mapping[Node, Results], run: _Run) -> Results:
+def _value(node: Node, values: Mapping[Node, Results], run: Run) -> Results:
     match node.attribute:
         case Payload(array=array):
             return (array.astype(run.dtype(node.dtype), copy=False),)
@@ -256,7 +256,7 @@ def _value(node: Node, values: Mapping[Node, Results], run: _Run) -> Results:
     return (convert(np.asarray(result), dtype),)
 
 
-def _scan(node: Node, body: Scan, values: Mapping[Node, Results], run: _Run) -> tuple[Array, ...]:
+def _scan(node: Node, body: Scan, values: Mapping[Node, Results], run: Run) -> tuple[Array, ...]:
     trips, carried = run.number(body.trips), len(body.carried)
     known = {one.node: values[one.node] for one in node.operands}
     start = [_seen(one, values, run) for one in node.operands[: carried + len(body.sliced)]]
@@ -296,7 +296,7 @@ def _affine(view: View) -> tuple[tuple[Dim, tuple[Dim, ...]], ...] | None:
     return tuple(found)
 
 
-def _seen(one: Operand, values: Mapping[Node, Results], run: _Run) -> Array:
+def _seen(one: Operand, values: Mapping[Node, Results], run: Run) -> Array:
     """The operand's elements; a strided window of the node's array where that is possible."""
     array = values[one.node][0]
     if is_identity(one.view, one.node.shape):
@@ -320,7 +320,7 @@ def _seen(one: Operand, values: Mapping[Node, Results], run: _Run) -> Array:
     return as_strided(array[tuple(offsets)], shape, strides, writeable=False)
 
 
-def _gathered(array: Array, one: Operand, shape: tuple[int, ...], run: _Run) -> Array:
+def _gathered(array: Array, one: Operand, shape: tuple[int, ...], run: Run) -> Array:
     """The general view: an index array for each source axis, nothing outside the bounds."""
     grid = np.ix_(*map(np.arange, shape))
 
