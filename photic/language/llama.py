@@ -2,59 +2,22 @@
 
 One program takes token ids of any number up to ``chunk`` and the count of tokens already in the
 cache, and gives the logits of the last one. Keys are cached transposed, so that scores of many
-positions lie side by side; both caches are states, written in place.
+positions lie side by side; both caches are states, written in place. What lies in them beyond the
+tokens of this call and before is never read.
+
+Linear layers may have biases. Every tensor of the file is used, or the file is refused.
 """
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import photic as ph
-from photic.base.errors import GgufUnsupported, ModelIncomplete
-from photic.frontends.gguf.blocks import unpack
 from photic.frontends.gguf.reader import GgufFile
 from photic.ir.dim import Dim
+from photic.language.llama_config import Config
+from photic.language.weights import Weights
 from photic.tensor.tensor import Tensor
-
-ARCHITECTURE = "llama"
-
-
-@dataclass(frozen=True, slots=True)
-class Config:
-    """Sizes of the model, from the file's metadata."""
-
-    layers: int
-    width: int
-    heads: int
-    kv_heads: int
-    head: int
-    context: int
-    vocabulary: int
-    epsilon: float
-    rope_base: float
-
-
-def read_config(file: GgufFile) -> Config:
-    """The config of a llama file; GgufUnsupported for another architecture."""
-    kind = file.text("general.architecture")
-    if kind != ARCHITECTURE:
-        raise GgufUnsupported(
-            path=file.path, what="the architecture", given=kind, expected=ARCHITECTURE
-        )
-    heads = file.integer("llama.attention.head_count")
-    width = file.integer("llama.embedding_length")
-    return Config(
-        layers=file.integer("llama.block_count"),
-        width=width,
-        heads=heads,
-        kv_heads=file.integer("llama.attention.head_count_kv", heads),
-        head=file.integer("llama.rope.dimension_count", width // max(1, heads)),
-        context=file.integer("llama.context_length"),
-        vocabulary=file.tensors["token_embd.weight"].shape[0],
-        epsilon=file.number("llama.attention.layer_norm_rms_epsilon"),
-        rope_base=file.number("llama.rope.freq_base", 10000.0),
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,94 +30,105 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """What every layer shares: the sizes, the rotation, which keys a query sees."""
+    """What every layer shares: weights, sizes, the rotation, which keys a query sees, caches."""
 
     config: Config
+    weights: Weights
     past: Dim
     count: Dim
     cos: Tensor
     sin: Tensor
     visible: Tensor
     rows: int
+    updates: dict[Tensor, Tensor] = field(default_factory=dict)
 
 
 def build(file: GgufFile, config: Config, context: int, chunk: int) -> Model:
-    """The graph for a cache of ``context`` tokens, up to ``chunk`` new ones a call."""
+    """The graph for a cache of ``context`` tokens, up to ``chunk`` new ones a call.
+
+    Raises ModelIncomplete for a tensor that is missing or has another shape, GgufUnsupported for
+    tensors that this architecture does not have and for block types that are not unpacked.
+    """
     count, past = ph.dim("count", 1, chunk), ph.dim("past", 0, context)
     ids = ph.input("ids", (count,), "int64")
-    step = _step(file, config, past, count, context + chunk)
-    embedded = _weight(file, "token_embd.weight")
-    x = ph.embedding(ids, embedded)
-    updates: dict[Tensor, Tensor] = {}
+    weights = Weights(file)
+    table = weights.tensor("token_embd.weight", (config.vocabulary, config.width))
+    step = _step(config, weights, past, count, context + chunk)
+    x = ph.embedding(ids, table)
     for layer in range(config.layers):
-        x = x + _attention(file, step, f"blk.{layer}", x, updates)
-        x = x + _feed_forward(file, step, f"blk.{layer}", x)
-    last = _norm(file, step, "output_norm", x[count - 1])
-    head = _weight(file, "output.weight") if "output.weight" in file.tensors else embedded
-    return Model(last @ head.T, updates)
+        x = x + _attention(step, f"blk.{layer}", x)
+        x = x + _feed_forward(step, f"blk.{layer}", x)
+    last = _norm(step, "output_norm", x[count - 1])
+    if weights.has("output.weight"):
+        logits = _linear(step, "output", last, config.vocabulary)
+    else:
+        logits = last @ table.T
+    weights.check_all_used()
+    return Model(logits, step.updates)
 
 
-def _step(file: GgufFile, config: Config, past: Dim, count: Dim, rows: int) -> _Step:
-    half = config.head // 2
-    place = ph.arange(past, past + count).astype("float32")
-    rates = ph.exp2(ph.arange(half).astype("float32") * (-math.log2(config.rope_base) / half))
-    if "rope_freqs.weight" in file.tensors:
-        rates = rates / _weight(file, "rope_freqs.weight")
-    angle = place[:, None] * rates
+def _step(config: Config, weights: Weights, past: Dim, count: Dim, rows: int) -> _Step:
+    rates = ph.constant(config.rope.rates, "float32")
+    if weights.has("rope_freqs.weight"):
+        rates = rates / weights.tensor("rope_freqs.weight", (config.head // 2,))
+    angle = ph.arange(past, past + count).astype("float32")[:, None] * rates
+    cos, sin = ph.cos(angle), ph.sin(angle)
+    if config.rope.gain != 1:
+        cos, sin = cos * config.rope.gain, sin * config.rope.gain
     keys, queries = ph.arange(past + count), ph.arange(past, past + count)
     visible = ph.less_equal(keys[None, :], queries[:, None])
-    return _Step(config, past, count, ph.cos(angle), ph.sin(angle), visible, rows)
+    return _Step(config, weights, past, count, cos, sin, visible, rows)
 
 
-def _weight(file: GgufFile, name: str) -> Tensor:
-    if name not in file.tensors:
-        raise ModelIncomplete(path=file.path, name=name, problem="is missing")
-    tensor = file.tensors[name]
-    return unpack(file.data(tensor), tensor.block_type, tensor.shape)
+def _linear(step: _Step, name: str, x: Tensor, width: int) -> Tensor:
+    """``x @ weight.T``, and the bias where the file has one; the last axis becomes ``width``."""
+    size = int(x.shape[-1])
+    y = x @ step.weights.tensor(f"{name}.weight", (width, size)).T
+    if step.weights.has(f"{name}.bias"):
+        y = y + step.weights.tensor(f"{name}.bias", (width,))
+    return y
 
 
-def _linear(file: GgufFile, name: str, x: Tensor) -> Tensor:
-    return x @ _weight(file, f"{name}.weight").T
+def _norm(step: _Step, name: str, x: Tensor) -> Tensor:
+    weight = step.weights.tensor(f"{name}.weight", (step.config.width,))
+    return ph.rms_norm(x, weight, step.config.epsilon)
 
 
-def _norm(file: GgufFile, step: _Step, name: str, x: Tensor) -> Tensor:
-    return ph.rms_norm(x, _weight(file, f"{name}.weight"), step.config.epsilon)
-
-
-def _attention(
-    file: GgufFile, step: _Step, name: str, x: Tensor, updates: dict[Tensor, Tensor]
-) -> Tensor:
+def _attention(step: _Step, name: str, x: Tensor) -> Tensor:
     """Causal attention with grouped heads over the cache; (count, width) to the same."""
     config, count = step.config, step.count
     groups = config.heads // config.kv_heads
-    y = _norm(file, step, f"{name}.attn_norm", x)
-    q = _linear(file, f"{name}.attn_q", y).reshape((count, config.kv_heads, groups, config.head))
-    k = _linear(file, f"{name}.attn_k", y).reshape((count, config.kv_heads, config.head))
-    v = _linear(file, f"{name}.attn_v", y).reshape((count, config.kv_heads, config.head))
+    wide, narrow = config.heads * config.head, config.kv_heads * config.head
+    y = _norm(step, f"{name}.attn_norm", x)
+    q = _linear(step, f"{name}.attn_q", y, wide)
+    k = _linear(step, f"{name}.attn_k", y, narrow).reshape((count, config.kv_heads, config.head))
+    v = _linear(step, f"{name}.attn_v", y, narrow).reshape((count, config.kv_heads, config.head))
+    q = q.reshape((count, config.kv_heads, groups, config.head))
     q = ph.rope_pairs(q.permute((1, 2, 0, 3)), step.cos, step.sin)
     k = ph.rope_pairs(k.permute((1, 0, 2)), step.cos, step.sin)
-    keys = _cached(f"{name}.keys", k.permute((0, 2, 1)), step, 2, updates)
-    values = _cached(f"{name}.values", v.permute((1, 0, 2)), step, 1, updates)
+    keys = _cached(step, f"{name}.keys", k.permute((0, 2, 1)), 2)
+    values = _cached(step, f"{name}.values", v.permute((1, 0, 2)), 1)
     scores = (q @ keys[:, None]) * config.head**-0.5
     scores = ph.where(step.visible, scores, float("-inf"))
     mixed = ph.softmax(scores, axis=-1) @ values[:, None]
-    merged = mixed.permute((2, 0, 1, 3)).reshape((count, config.heads * config.head))
-    return _linear(file, f"{name}.attn_output", merged)
+    merged = mixed.permute((2, 0, 1, 3)).reshape((count, wide))
+    return _linear(step, f"{name}.attn_output", merged, config.width)
 
 
-def _cached(
-    name: str, new: Tensor, step: _Step, axis: int, updates: dict[Tensor, Tensor]
-) -> Tensor:
+def _cached(step: _Step, name: str, new: Tensor, axis: int) -> Tensor:
     """Write new rows into a cache; what of it holds tokens, these included."""
     shape = list(new.shape)
     shape[axis] = step.rows
     old = ph.state(name, tuple(shape))
-    updates[old] = ph.update(old, new, step.past, axis)
+    now = ph.update(old, new, step.past, axis)
+    step.updates[old] = now
     end = step.past + step.count
-    return updates[old][:, :, :end] if axis == 2 else updates[old][:, :end]
+    return now[:, :, :end] if axis == 2 else now[:, :end]
 
 
-def _feed_forward(file: GgufFile, step: _Step, name: str, x: Tensor) -> Tensor:
-    y = _norm(file, step, f"{name}.ffn_norm", x)
-    gate, up = _linear(file, f"{name}.ffn_gate", y), _linear(file, f"{name}.ffn_up", y)
-    return _linear(file, f"{name}.ffn_down", ph.silu(gate) * up)
+def _feed_forward(step: _Step, name: str, x: Tensor) -> Tensor:
+    config = step.config
+    y = _norm(step, f"{name}.ffn_norm", x)
+    gate = _linear(step, f"{name}.ffn_gate", y, config.hidden)
+    up = _linear(step, f"{name}.ffn_up", y, config.hidden)
+    return _linear(step, f"{name}.ffn_down", ph.silu(gate) * up, config.width)

@@ -25,7 +25,8 @@ from photic.base.errors import (
 from photic.base.trace import emit
 from photic.frontends.gguf.reader import GgufFile, open_gguf
 from photic.language.chat import encode_chat
-from photic.language.llama import Config, build, read_config
+from photic.language.llama import build
+from photic.language.llama_config import Config, read_config
 from photic.language.memory import peak_bytes
 from photic.language.pull import pull
 from photic.language.sampling import Sampler, SamplingOptions
