@@ -43,7 +43,7 @@ def evaluate_store(
     BrokenGraph where the store reads or writes outside, SizeMissing.
     """
     bound = [one.attribute.axis for one in walk(store.value) if isinstance(one.attribute, Over)]
-    order = {axis: place for place, axis in enumerate((*store.axes, *bound))}
+    order = {axis: place for place, axis in enumerate(dict.fromkeys((*store.axes, *bound)))}
     points = _Points(Run(sizes, widen), buffers, order, np.zeros((1,) * len(order), bool), {})
     shape = tuple(points.run.number(axis.extent) for axis in store.axes)
     for one in walk(store.value) if 0 not in shape else ():
@@ -53,7 +53,10 @@ def evaluate_store(
         places, is_outside = points.places(store.index, target.shape)
         if np.any(is_nothing) or np.any(is_outside):
             raise BrokenGraph(form="program", where=store, problem="an index is outside")
-        grid = (np.broadcast_to(one, shape + (1,) * len(bound)) for one in (*places, value))
+        grid = (
+            np.broadcast_to(one, shape + (1,) * (len(order) - len(shape)))
+            for one in (*places, value)
+        )
         *index, value = (one.reshape(shape) for one in grid)
         target[tuple(index)] = value
 
@@ -77,7 +80,8 @@ class _Points:
                 places, is_outside = self.places(index, array.shape)
                 if not array.size:
                     return np.zeros(is_outside.shape, dtype), is_outside
-                return array[tuple(np.where(is_outside, 0, at) for at in places)], is_outside
+                read = array[tuple(np.where(is_outside, 0, at) for at in places)]
+                return np.broadcast_to(read, is_outside.shape), is_outside
             case Literal():
                 number = convert(np.asarray(value_of(one)), dtype)
                 return number.reshape(self.nowhere.shape), self.nowhere
