@@ -135,7 +135,9 @@ def _pass_on(node: Node, stored: bool, uses: dict[Node, _Use]) -> None:
         if one.node not in uses:
             continue
         use = uses[one.node]
-        use.pinned |= node.op == "scan"
+        if node.op in ("scan", "item"):
+            use.pinned = True
+            continue
         for (sink, index), extents in here.items():
             if isinstance(node.attribute, Along):
                 axis = node.attribute.axis
