@@ -23,10 +23,8 @@ from photic.ir.dim import (
     Symbol,
     Var,
     add,
-    bounds,
     floordiv,
     mul,
-    product,
     substitute,
     symbol,
     var,
@@ -65,14 +63,18 @@ TileParts = Callable[[Store], tuple[Part, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Arrangement:
-    """A kernel's loops, and the buffers that live inside it or between kernels.
-
-    ``scratch`` belongs to one parallel item; ``stored`` are full-size buffers other than outputs.
-    """
+class Kernel:
+    """One kernel: its loops, and the buffers that each parallel item has for itself."""
 
     body: tuple[Part, ...]
     scratch: tuple[Buffer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """Kernels in order, and the full-size buffers between them other than outputs."""
+
+    kernels: tuple[Kernel, ...]
     stored: tuple[Buffer, ...]
 
 
@@ -133,13 +135,27 @@ def arrange(
     state = _State(region, sizes, inner, tile, paths_of(plan))
     for number, statement in enumerate(region.statements):
         state.homes[statement.target.name] = _home(state, number, statement)
+    kernels = tuple(_kernel(state, one) for one in _borders(plan))
+    homes = [home for home in state.homes.values() if not home.is_output]
+    return Arrangement(kernels, tuple(home.buffer for home in homes if not home.outside))
+
+
+def _borders(plan: Plan) -> Iterator[Plan]:
+    """The subtrees outside all loops: a cut there is a border between kernels."""
+    if isinstance(plan, Then):
+        yield from _borders(plan.first)
+        yield from _borders(plan.rest)
+    else:
+        yield plan
+
+
+def _kernel(state: _State, plan: Plan) -> Kernel:
+    state.extra = {}
     body = _parts(state, plan, ())
-    inside = [home for home in state.homes.values() if not home.is_output]
-    return Arrangement(
-        _parallel(region, body),
-        tuple(h.buffer for h in inside if h.outside) + tuple(state.extra.values()),
-        tuple(h.buffer for h in inside if not h.outside),
-    )
+    members = [state.region.statements[number] for number in paths_of(plan)]
+    homes = [state.homes[one.target.name] for one in members]
+    scratch = [home.buffer for home in homes if home.outside] + list(state.extra.values())
+    return Kernel(_parallel(members, body), tuple(scratch))
 
 
 def _home(state: _State, number: int, statement: Statement) -> Home:
@@ -413,10 +429,11 @@ def _is_running_after(state: _State, statement: Statement, path: Path) -> bool:
 # --- parallel loops, and what is wrong with a plan ------------------------------------------
 
 
-def _parallel(region: Region, parts: tuple[Part, ...]) -> tuple[Part, ...]:
+def _parallel(members: list[Statement], parts: tuple[Part, ...]) -> tuple[Part, ...]:
     """Outer loops over output axes of all statements run in parallel; clips move inside them."""
-    free = [axis for axis in _all_axes(region) if _is_free(region, axis)]
-    names = {f"{axis.name}_o" for axis in free}
+    axes = {axis for one in members for axis in one.axes}
+    axes -= {axis for one in members for axis in reduced_axes(one)}
+    names = {f"{axis.name}_o" for axis in axes}
     loops: list[Loop] = []
     clips: list[Clip] = []
     inside = parts
@@ -434,19 +451,6 @@ def _parallel(region: Region, parts: tuple[Part, ...]) -> tuple[Part, ...]:
     for loop in reversed(loops):
         inside = (Loop(loop.axis, "parallel", inside),)
     return inside
-
-
-def _all_axes(region: Region) -> list[Var]:
-    return list(dict.fromkeys(axis for one in region.statements for axis in one.axes))
-
-
-def _is_free(region: Region, axis: Var) -> bool:
-    return all(axis not in reduced_axes(one) for one in region.statements)
-
-
-def scratch_bytes(arrangement: Arrangement) -> int:
-    """Bytes of scratch that one parallel item needs, at the largest sizes."""
-    return sum(bounds(mul(product(one.shape), one.dtype.bytes))[1] for one in arrangement.scratch)
 
 
 def faults(region: Region, plan: Plan) -> Iterator[str]:
