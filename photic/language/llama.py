@@ -12,11 +12,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import photic as ph
 from photic.frontends.gguf.reader import GgufFile
 from photic.ir.dim import Dim
 from photic.language.llama_config import Config
 from photic.language.weights import Weights
+from photic.tensor.activations import silu
+from photic.tensor.compare import less_equal
+from photic.tensor.creation import arange, constant, dim, input, state
+from photic.tensor.elementary import cos
+from photic.tensor.indexing import embedding, update
+from photic.tensor.norms import rms_norm, rope_pairs
+from photic.tensor.primitive import sin, where
+from photic.tensor.reductions import softmax
 from photic.tensor.tensor import Tensor
 
 
@@ -49,12 +56,12 @@ def build(file: GgufFile, config: Config, context: int, chunk: int) -> Model:
     Raises ModelIncomplete for a tensor that is missing or has another shape, GgufUnsupported for
     tensors that this architecture does not have and for block types that are not unpacked.
     """
-    count, past = ph.dim("count", 1, chunk), ph.dim("past", 0, context)
-    ids = ph.input("ids", (count,), "int64")
+    count, past = dim("count", 1, chunk), dim("past", 0, context)
+    ids = input("ids", (count,), "int64")
     weights = Weights(file)
     table = weights.tensor("token_embd.weight", (config.vocabulary, config.width))
     step = _step(config, weights, past, count, context + chunk)
-    x = ph.embedding(ids, table)
+    x = embedding(ids, table)
     for layer in range(config.layers):
         x = x + _attention(step, f"blk.{layer}", x)
         x = x + _feed_forward(step, f"blk.{layer}", x)
@@ -68,16 +75,16 @@ def build(file: GgufFile, config: Config, context: int, chunk: int) -> Model:
 
 
 def _step(config: Config, weights: Weights, past: Dim, count: Dim, rows: int) -> _Step:
-    rates = ph.constant(config.rope.rates, "float32")
+    rates = constant(config.rope.rates, "float32")
     if weights.has("rope_freqs.weight"):
         rates = rates / weights.tensor("rope_freqs.weight", (config.head // 2,))
-    angle = ph.arange(past, past + count).astype("float32")[:, None] * rates
-    cos, sin = ph.cos(angle), ph.sin(angle)
+    angle = arange(past, past + count).astype("float32")[:, None] * rates
+    across, along = cos(angle), sin(angle)
     if config.rope.gain != 1:
-        cos, sin = cos * config.rope.gain, sin * config.rope.gain
-    keys, queries = ph.arange(past + count), ph.arange(past, past + count)
-    visible = ph.less_equal(keys[None, :], queries[:, None])
-    return _Step(config, weights, past, count, cos, sin, visible, rows)
+        across, along = across * config.rope.gain, along * config.rope.gain
+    keys, queries = arange(past + count), arange(past, past + count)
+    visible = less_equal(keys[None, :], queries[:, None])
+    return _Step(config, weights, past, count, across, along, visible, rows)
 
 
 def _linear(step: _Step, name: str, x: Tensor, width: int) -> Tensor:
@@ -91,7 +98,7 @@ def _linear(step: _Step, name: str, x: Tensor, width: int) -> Tensor:
 
 def _norm(step: _Step, name: str, x: Tensor) -> Tensor:
     weight = step.weights.tensor(f"{name}.weight", (step.config.width,))
-    return ph.rms_norm(x, weight, step.config.epsilon)
+    return rms_norm(x, weight, step.config.epsilon)
 
 
 def _attention(step: _Step, name: str, x: Tensor) -> Tensor:
@@ -104,13 +111,13 @@ def _attention(step: _Step, name: str, x: Tensor) -> Tensor:
     k = _linear(step, f"{name}.attn_k", y, narrow).reshape((count, config.kv_heads, config.head))
     v = _linear(step, f"{name}.attn_v", y, narrow).reshape((count, config.kv_heads, config.head))
     q = q.reshape((count, config.kv_heads, groups, config.head))
-    q = ph.rope_pairs(q.permute((1, 2, 0, 3)), step.cos, step.sin)
-    k = ph.rope_pairs(k.permute((1, 0, 2)), step.cos, step.sin)
+    q = rope_pairs(q.permute((1, 2, 0, 3)), step.cos, step.sin)
+    k = rope_pairs(k.permute((1, 0, 2)), step.cos, step.sin)
     keys = _cached(step, f"{name}.keys", k.permute((0, 2, 1)), 2)
     values = _cached(step, f"{name}.values", v.permute((1, 0, 2)), 1)
     scores = (q @ keys[:, None]) * config.head**-0.5
-    scores = ph.where(step.visible, scores, float("-inf"))
-    mixed = ph.softmax(scores, axis=-1) @ values[:, None]
+    scores = where(step.visible, scores, float("-inf"))
+    mixed = softmax(scores, axis=-1) @ values[:, None]
     merged = mixed.permute((2, 0, 1, 3)).reshape((count, wide))
     return _linear(step, f"{name}.attn_output", merged, config.width)
 
@@ -119,8 +126,8 @@ def _cached(step: _Step, name: str, new: Tensor, axis: int) -> Tensor:
     """Write new rows into a cache; what of it holds tokens, these included."""
     shape = list(new.shape)
     shape[axis] = step.rows
-    old = ph.state(name, tuple(shape))
-    now = ph.update(old, new, step.past, axis)
+    old = state(name, tuple(shape))
+    now = update(old, new, step.past, axis)
     step.updates[old] = now
     end = step.past + step.count
     return now[:, :, :end] if axis == 2 else now[:, :end]
@@ -131,4 +138,4 @@ def _feed_forward(step: _Step, name: str, x: Tensor) -> Tensor:
     y = _norm(step, f"{name}.ffn_norm", x)
     gate = _linear(step, f"{name}.ffn_gate", y, config.hidden)
     up = _linear(step, f"{name}.ffn_up", y, config.hidden)
-    return _linear(step, f"{name}.ffn_down", ph.silu(gate) * up, config.width)
+    return _linear(step, f"{name}.ffn_down", silu(gate) * up, config.width)

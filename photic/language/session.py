@@ -1,47 +1,42 @@
 """A session: a model ready to answer, from a name or a file to a stream of text.
 
 Opening pulls the model, and compiles it or loads the program that an earlier session kept. Prompts
-go through the program in chunks, then tokens one by one; the caches are the program's states. One
-answer at a time: a session is not shared between threads.
+go through the program in chunks, then tokens one by one; the caches are the program's states.
+
+Promises: an answer depends on its prompt and options only, not on what was asked before, and not
+on how often. Answers may be left unfinished, and several may be read in turns. A session is not
+shared between threads.
 """
 
 from __future__ import annotations
 
-import hashlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-import photic
-from photic.base.errors import (
-    ContextOverflow,
-    FileUnwritable,
-    NoSpace,
-    PhoticError,
-)
-from photic.base.trace import emit
+from photic.base.errors import BadArgument, BadSampling, ContextOverflow
 from photic.frontends.gguf.reader import GgufFile, open_gguf
-from photic.language.chat import encode_chat
-from photic.language.llama import build
+from photic.language.kept import Progress, kept_program
 from photic.language.llama_config import Config, read_config
 from photic.language.memory import peak_bytes
+from photic.language.models import KNOWN
 from photic.language.pull import pull
 from photic.language.sampling import Sampler, SamplingOptions
 from photic.language.stream import TextStream
 from photic.language.tokenizer import Tokenizer, build_tokenizer
-from photic.storage.files import cache_folder, file_sha256, reading_folders, warn_of_fallback
-from photic.targets.registry import target_named
-from photic.tensor.compiling import DEFAULT_TARGET, compile
+from photic.storage.files import file_sha256
 from photic.tensor.program import Program
-from photic.tensor.store import load_program
 
 CHUNK_TOKENS = 128  # of a prompt in one call: enough for full register tiles, small in memory
 STEP = "step"
+TARGET = "c"
 
-Progress = Callable[[str, int, int], None]
+Call = tuple[int, ...]
+"""The token ids of one call of the program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +63,7 @@ class Session:
         self.program = program
         self.context = context
         self.stats = Stats()
+        self._calls: list[Call] = []  # that made what the caches hold
 
     @property
     def programs(self) -> Mapping[str, Program]:
@@ -78,26 +74,21 @@ class Session:
         """The ids of a prompt: as it is, or as the user's message in the model's chat template."""
         if raw:
             return self.tokenizer.prompt(text)
+        from photic.language.chat import encode_chat  # heavy, and raw prompts do without
+
         messages = [{"role": "system", "content": system}] if system is not None else []
         messages.append({"role": "user", "content": text})
         return encode_chat(self.tokenizer, messages, add_generation_prompt=True)
 
-    def logits(
-        self, ids: Sequence[int], past: int, chunk: int
-    ) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
-        """The logits after ``ids`` that follow ``past`` tokens already in the caches.
+    def logits(self, ids: Sequence[int], chunk: int = CHUNK_TOKENS) -> NDArray[np.float32]:
+        """The logits after ``ids``, float32 (vocabulary,), fed ``chunk`` at a time.
 
-        Fed ``chunk`` at a time, at most CHUNK_TOKENS. Raises ContextOverflow.
+        Raises ContextOverflow, and BadArgument for no ids, an id outside the vocabulary or a
+        chunk outside 1..CHUNK_TOKENS.
         """
-        if not ids or past + len(ids) > self.context:
-            raise ContextOverflow(
-                given=past + len(ids), expected=self.context, maximum=self.config.context
-            )
-        result: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.generic]]] = {}
-        for start in range(0, len(ids), chunk):
-            part = np.asarray(ids[start : start + chunk], np.int64)
-            result = self.program(ids=part, past=past + start)
-        return result["logits"].astype(np.float32, copy=False)
+        if not 1 <= chunk <= CHUNK_TOKENS:
+            _refuse("chunk", chunk, f"1 to {CHUNK_TOKENS}")
+        return self._after(self._prompt_calls(ids, 0, chunk))
 
     def generate(
         self,
@@ -111,94 +102,105 @@ class Session:
     ) -> Iterator[str]:
         """The answer's text, piece by piece; ``stats`` is up to date after each.
 
-        It ends at a token that ends answers, at a stop text, after ``max_tokens``, or where the
-        context is full. Raises ContextOverflow for a prompt that leaves no room for an answer.
+        It ends at a token that ends answers, at a stop text, after ``max_tokens``, or where prompt
+        and answer fill the context. Raises ContextOverflow for a prompt that leaves no room for
+        an answer, BadArgument for an empty one, BadSampling for options that make no sense.
         """
-        ids = self.tokens(text, system=system, raw=raw)
+        if max_tokens < 1:
+            raise BadSampling(option="max_tokens", given=max_tokens, expected="1 or more")
+        stream, sampler = TextStream(self.tokenizer.token_bytes, stops), Sampler(sampling)
+        used = self.tokens(text, system=system, raw=raw)
+        prompt = len(used)
+        calls = self._prompt_calls(used, 1, CHUNK_TOKENS)
         start = time.perf_counter()
-        logits = self.logits(ids, 0, CHUNK_TOKENS)
+        logits = self._after(calls)
         first = time.perf_counter()
-        stream = TextStream(self.tokenizer.token_bytes, stops)
-        sampler = Sampler(sampling)
-        used, made, reason = list(ids), 0, ""
+        reason = ""
         while not reason:
             token = sampler.pick(logits, used)
-            made += 1
-            if token in self.tokenizer.ends:
-                reason = "stop"
-                break
             used.append(token)
-            piece = stream.feed(token)
-            if stream.stop is not None:
+            made = len(used) - prompt
+            ended = token in self.tokenizer.ends
+            piece = "" if ended else stream.feed(token)
+            if ended or stream.stop is not None:
                 reason = "stop"
-            elif made >= max_tokens or len(used) > self.context:
+            elif made >= max_tokens or len(used) >= self.context:
                 reason = "length"
-            self._note(len(ids), first - start, made, time.perf_counter() - first, "")
+            if reason:
+                piece += stream.finish()
+            seconds = time.perf_counter() - first
+            self.stats = Stats(prompt, first - start, made, seconds, peak_bytes(), reason)
             if piece:
                 yield piece
             if not reason:
-                logits = self.logits([token], len(used) - 1, 1)
-        rest = stream.finish()
-        self._note(len(ids), first - start, made, time.perf_counter() - first, reason)
-        if rest:
-            yield rest
+                calls.append((token,))
+                logits = self._after(calls)
 
-    def _note(self, prompt: int, first: float, made: int, rest: float, reason: str) -> None:
-        self.stats = Stats(prompt, first, made, rest, peak_bytes(), reason)
+    def _prompt_calls(self, ids: Sequence[int], answer: int, chunk: int) -> list[Call]:
+        """A prompt in chunks; it must leave room for ``answer`` tokens."""
+        if not ids:
+            _refuse("the prompt", "empty", "at least one token")
+        if len(ids) + answer > self.context:
+            given = f"{len(ids)} of the prompt and {answer} of an answer" if answer else len(ids)
+            raise ContextOverflow(given=given, expected=self.context, maximum=self.config.context)
+        if not 0 <= min(ids) <= max(ids) < self.config.vocabulary:
+            _refuse("a token", f"{min(ids)}..{max(ids)}", f"0 to {self.config.vocabulary - 1}")
+        return [tuple(ids[start : start + chunk]) for start in range(0, len(ids), chunk)]
+
+    def _after(self, calls: Sequence[Call]) -> NDArray[np.float32]:
+        """The logits after these calls; those at the front that the caches hold are not repeated.
+
+        Whole calls are compared, not ids, because the same ids in other chunks give results that
+        differ by rounding.
+        """
+        same = 0
+        for ours, held in zip(calls[:-1], self._calls, strict=False):
+            if ours != held:
+                break
+            same += 1
+        del self._calls[same:]
+        past = sum(map(len, self._calls))
+        for call in calls[same:]:
+            result = self.program(ids=np.asarray(call, np.int64), past=past)
+            self._calls.append(call)
+            past += len(call)
+        return result["logits"].astype(np.float32, copy=False)
+
+
+def _refuse(argument: str, given: object, expected: str) -> None:
+    raise BadArgument(op="session", argument=argument, given=given, expected=expected)
 
 
 def open_session(model: str | Path, *, context: int | None, progress: Progress) -> Session:
     """A session for a known name or a GGUF file.
 
     ``context`` is how many tokens prompt and answer may fill; None means the model's own, more is
-    ContextOverflow. ``progress(stage, done, total)`` is called while it pulls and compiles.
+    ContextOverflow. ``progress(stage, done, total)`` is called while it pulls and compiles; a
+    total of 0 is not known yet. Raises what ``pull``, ``open_gguf``, ``read_config``,
+    ``build_tokenizer`` and ``compile`` raise.
     """
     path = pull(model, progress)
-    progress("load", 0, 1)
     file = open_gguf(path)
     config = read_config(file)
     room = config.context if context is None else context
+    if room < 1:
+        _refuse("context", room, "1 or more")
     if room > config.context:
         raise ContextOverflow(given=room, expected=config.context, maximum=config.context)
     tokenizer = build_tokenizer(file.metadata, path)
-    progress("load", 1, 1)
-    program = _kept_program(file, config, room, progress)
+    # What was pulled by name is what it should be; hashing costs 0.1 s per 100 MB.
+    known = KNOWN.get(str(model))
+    sha256 = known.sha256 if known is not None else file_sha256(path)
+    program = kept_program(
+        (sha256, str(room), str(CHUNK_TOKENS)), TARGET, lambda: _made(file, config, room), progress
+    )
     return Session(path, config, tokenizer, program, room)
 
 
-def _kept_program(file: GgufFile, config: Config, context: int, progress: Progress) -> Program:
-    """The program that an earlier session kept, or a new one, kept for later ones."""
-    key = _program_key(file.path, context)
-    for folder in reading_folders("programs"):
-        if (folder / key).is_dir():
-            try:
-                return load_program(folder / key)
-            except PhoticError as error:
-                emit("files", "program refused", problem=str(error))
-    progress("compile", 0, 1)
+def _made(file: GgufFile, config: Config, context: int) -> Program:
+    # The architecture and the compiler are of no use to a warm start.
+    from photic.language.llama import build
+    from photic.tensor.compiling import compile
+
     model = build(file, config, context, CHUNK_TOKENS)
-    program = compile({"logits": model.logits}, model.updates)
-    try:
-        program.save(cache_folder("programs") / key)
-    except (NoSpace, FileUnwritable) as error:
-        warn_of_fallback(str(error))
-    progress("compile", 1, 1)
-    return program
-
-
-def _program_key(path: Path, context: int) -> str:
-    """Changes with the model's bytes, with photic's own code, and with the machine."""
-    target = target_named(DEFAULT_TARGET)
-    parts = [file_sha256(path), _own_code(), target.key(), str(context), str(CHUNK_TOKENS)]
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
-
-
-def _own_code() -> str:
-    """A fingerprint of photic's own files, so that an edit never meets an older program."""
-    root = Path(photic.__file__).parent
-    rows = []
-    for file in sorted(root.rglob("*.[pch]*")):
-        if "__pycache__" not in file.parts:
-            known = file.stat()
-            rows.append(f"{file.relative_to(root)} {known.st_size} {known.st_mtime_ns}")
-    return hashlib.sha256("\n".join(rows).encode()).hexdigest()
+    return compile({"logits": model.logits}, model.updates, target=TARGET)
