@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from photic.ir.dim import symbols
 from photic.ir.eval import Array, evaluate_operand
 from photic.ir.graph import (
     Graph,
@@ -45,8 +46,15 @@ def evaluate_constants(graph: Graph) -> Graph:
 
 
 def _is_fixed(node: Node) -> bool:
-    known = all(isinstance(extent, int) for extent in node.shape)
-    return known and node.op not in ("input", "state", "scan", "item")
+    if node.op in ("input", "state", "scan", "item"):
+        return False
+    return not any(map(symbols, node.shape)) and all(map(_is_settled, node.operands))
+
+
+def _is_settled(one: Operand) -> bool:
+    """True if no symbolic size says where the view reads."""
+    conditions = (dim for bound in one.view.bounds for dim in (bound.value, bound.extent))
+    return not any(map(symbols, (*one.view.shape, *one.view.index, *conditions)))
 
 
 def _wanted(graph: Graph, order: list[Node], fixed: set[Node]) -> set[Node]:

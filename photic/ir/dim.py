@@ -545,10 +545,7 @@ def coefficient_of(value: Dim, one: Var) -> Dim | None:
     factor: Dim = 0
     for monomial, coefficient in terms_of(value):
         count = sum(1 for atom in monomial if atom == one)
-        inside = any(
-            one in atoms(a.top) | atoms(a.bottom) for a in monomial if isinstance(a, FloorDiv | Mod)
-        )
-        if inside or count > 1:
+        if count > 1 or any(_hides(atom, one) for atom in monomial):
             return None
         if count == 1:
             rest = tuple(atom for atom in monomial if atom != one)
