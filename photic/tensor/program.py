@@ -8,9 +8,12 @@ and never converted: a wrong dtype or shape is an error that says what was expec
 from __future__ import annotations
 
 import ctypes
+import math
+import mmap
 import threading
 from collections import deque
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -208,8 +211,31 @@ class Program:
 
 
 def _zeros(argument: Argument) -> Array:
+    """A state's memory, of which only what is written takes space.
+
+    Mapped by ourselves, since NumPy asks for huge pages: a cache that is filled along an inner
+    axis touches all of them at its first rows.
+    """
     shape = tuple(int(extent) for extent in argument.shape)
-    return np.zeros(shape, argument.dtype.numpy)
+    dtype = argument.dtype.numpy
+    size = math.prod(shape) * dtype.itemsize
+    try:
+        memory = _mapped(max(1, size))
+    except (OSError, ValueError, OverflowError):
+        what = f"the state {argument.name!r}"
+        raise TooLarge(what=what, given=size, expected="what memory is left") from None
+    return np.frombuffer(memory, dtype, math.prod(shape)).reshape(shape)
+
+
+def _mapped(size: int) -> mmap.mmap:
+    """Zeroed pages, private to this process also after a fork."""
+    if not hasattr(mmap, "MAP_ANONYMOUS"):
+        return mmap.mmap(-1, size)
+    memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if hasattr(mmap, "MADV_NOHUGEPAGE"):
+        with suppress(OSError):  # a kernel without huge pages
+            memory.madvise(mmap.MADV_NOHUGEPAGE)
+    return memory
 
 
 def _as_array(value: object) -> Array:
