@@ -148,7 +148,8 @@ INLINE $T exp2scale_$T($T x) {
 
 // ---- log2: x = 2^e * m, sqrt(1/2) <= m < sqrt(2) ----------------------------------------------------
 
-// r = m - 1 is exact; log2(1 + r) = r * (high + low) + r^2 * q(r).
+// r = m - 1 is exact; log2(1 + r) = r * (high + low) + r^2 * q(r). high has 12 bits, so that without
+// a fused multiply-add its product with the first 12 bits of r is exact all the same.
 //: log2 : f32 : any
 INLINE $T log2_$T($T x) {
     $B tiny = lt_$T(x, ($T)(0x1p-126f));
@@ -166,7 +167,12 @@ INLINE $T log2_$T($T x) {
     q = fma_$T(r, q, ($T)(0x1.ec708cp-2f));
     q = fma_$T(r, q, ($T)(-0x1.715476p-1f));
     $T low = fma_$T(r, ($T)(-0x1.7135a8p-13f), r * r * q);
+#if HAS_FMA
     return logedges_$T(x, fma_$T(r, ($T)(0x1.716p+0f), low) + e);
+#else
+    $T head = frombits_$T(bits_$T(r) & ~0xfff);
+    return logedges_$T(x, head * 0x1.716p+0f + (low + (r - head) * 0x1.716p+0f) + e);
+#endif
 }
 
 // s = r / (2 + r); log(1 + r) = r - r^2/2 + s * (r^2/2 + s^2 * q(s^2)), the leading part kept in
@@ -211,14 +217,26 @@ INLINE $T sin_$T($T x) {
     f64x$L shifted = a * 0x1.45f306dc9c883p-2 + 0x1.8p52;
     f64x$L q = shifted - 0x1.8p52;
     f64x$L wide = fma_f64x$L(q, (f64x$L)(-0x1.921fb544p+1), a);
-    $T r = cast_f64_$T(fma_f64x$L(q, (f64x$L)(-0x1.0b4611a626331p-33), wide));
+    wide = fma_f64x$L(q, (f64x$L)(-0x1.0b4611a626331p-33), wide);
     $I sign = (cast_i64_$I(bits_f64x$L(shifted)) << 31) ^ signbits_$T(x);
-    $T z = r * r;
+    $T y = frombits_$T(bits_$T(sinpart_$T(wide)) ^ sign);
+    return sinfar_$T(y, x, ~lt_$T(abs_$T(x), ($T)(0x1p21f)));
+}
+
+// sin(r) = r + r^3 * p(r^2); without a fused multiply-add float32 would err by 1.994 ulp.
+//: sinpart : f32 : any
+INLINE $T sinpart_$T(f64x$L wide) {
+#if HAS_FMA
+    $T r = cast_f64_$T(wide), z = r * r;
     $T p = fma_$T(z, ($T)(0x1.5dc80ap-19f), ($T)(-0x1.9f70e8p-13f));
     p = fma_$T(z, p, ($T)(0x1.110edap-7f));
     p = fma_$T(z, p, ($T)(-0x1.55554cp-3f));
-    $T y = frombits_$T(bits_$T(fma_$T(r * z, p, r)) ^ sign);
-    return sinfar_$T(y, x, ~lt_$T(abs_$T(x), ($T)(0x1p21f)));
+    return fma_$T(r * z, p, r);
+#else
+    f64x$L z = wide * wide;
+    f64x$L p = ((z * 0x1.5dc80ap-19 - 0x1.9f70e8p-13) * z + 0x1.110edap-7) * z - 0x1.55554cp-3;
+    return cast_f64_$T(wide + wide * z * p);
+#endif
 }
 
 // |x| = q * pi/2 + r, |r| <= pi/4: pi/2 in three parts, 33, 33 and 53 bits, and r in two. An r under
