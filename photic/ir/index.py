@@ -19,11 +19,11 @@ from photic.ir.dim import (
     Atom,
     Data,
     Dim,
-    Int,
     Var,
     add,
     at_most,
     atoms,
+    data,
     mul,
     substitute,
     var,
@@ -118,7 +118,8 @@ _interned: weakref.WeakValueDictionary[tuple[object, ...], Expr] = weakref.WeakV
 _lock = threading.Lock()
 
 
-def _make(op: str, children: tuple[Expr, ...], attribute: Attribute, dtype: DType) -> Expr:
+def make(op: str, children: tuple[Expr, ...], attribute: Attribute, dtype: DType) -> Expr:
+    """Exactly this value, no law applied: for those who know that none does."""
     key = (op, children, attribute, dtype)
     with _lock:
         found = _interned.get(key)
@@ -154,13 +155,13 @@ def _dims(attribute: Attribute) -> tuple[Dim, ...]:
 
 def load(buffer: Buffer, index: Iterable[Dim]) -> Expr:
     """``buffer[index]``."""
-    return _make("load", (), Access(buffer, tuple(index)), buffer.dtype)
+    return make("load", (), Access(buffer, tuple(index)), buffer.dtype)
 
 
 def number(value: float, dtype: DType) -> Expr:
     """A number of the dtype (float, int or bool according to its kind)."""
     text = float(value).hex() if dtype.kind == "float" else str(int(value))
-    return _make("number", (), Literal(text), dtype)
+    return make("number", (), Literal(text), dtype)
 
 
 def value_of(literal: Expr) -> float | int:
@@ -186,9 +187,7 @@ def lowest(dtype: DType) -> Expr:
 def iota(index: Dim) -> Expr:
     """The value of an index as int64."""
     return (
-        number(index, INT64)
-        if isinstance(index, int)
-        else _make("iota", (), Position(index), INT64)
+        number(index, INT64) if isinstance(index, int) else make("iota", (), Position(index), INT64)
     )
 
 
@@ -203,7 +202,7 @@ def positive(gap: Dim) -> Expr:
         return TRUE
     if at_most(gap, 0):
         return FALSE
-    return _make("less", (), Order(gap), BOOL)
+    return make("less", (), Order(gap), BOOL)
 
 
 def inside(value: Dim, extent: Dim) -> Expr:
@@ -213,7 +212,7 @@ def inside(value: Dim, extent: Dim) -> Expr:
 
 def unary(op: str, value: Expr) -> Expr:
     """exp2 log2 sin sqrt recip."""
-    return _make(op, (value,), PLAIN, value.dtype)
+    return make(op, (value,), PLAIN, value.dtype)
 
 
 def both(left: Expr, right: Expr) -> Expr:
@@ -224,7 +223,7 @@ def both(left: Expr, right: Expr) -> Expr:
         if term is FALSE or negation(term) in terms:
             return FALSE
         if term is not TRUE:
-            result = term if result is TRUE else _make("mul", (result, term), PLAIN, BOOL)
+            result = term if result is TRUE else make("mul", (result, term), PLAIN, BOOL)
     return result
 
 
@@ -236,7 +235,7 @@ def either(left: Expr, right: Expr) -> Expr:
         return left
     if negation(left) is right:
         return TRUE
-    return _make("add", (left, right), PLAIN, BOOL)
+    return make("add", (left, right), PLAIN, BOOL)
 
 
 def negation(condition: Expr) -> Expr:
@@ -247,7 +246,7 @@ def negation(condition: Expr) -> Expr:
         return positive(add(1, mul(condition.attribute.gap, -1)))
     if condition.op == "less_than" and condition.children[1] is TRUE:
         return condition.children[0]
-    return _make("less_than", (condition, TRUE), PLAIN, BOOL)
+    return make("less_than", (condition, TRUE), PLAIN, BOOL)
 
 
 def binary(op: str, left: Expr, right: Expr) -> Expr:
@@ -258,7 +257,7 @@ def binary(op: str, left: Expr, right: Expr) -> Expr:
         return _compare(left, right)
     if op == "add":
         return _add(left, right)
-    return _make(op, (left, right), PLAIN, left.dtype)
+    return make(op, (left, right), PLAIN, left.dtype)
 
 
 def _binary_of_bools(op: str, left: Expr, right: Expr) -> Expr:
@@ -282,7 +281,7 @@ def _compare(left: Expr, right: Expr) -> Expr:
     a, b = _position(left), _position(right)
     if a is not None and b is not None:
         return less(a, b)
-    return _make("less_than", (left, right), PLAIN, BOOL)
+    return make("less_than", (left, right), PLAIN, BOOL)
 
 
 def _add(left: Expr, right: Expr) -> Expr:
@@ -297,7 +296,7 @@ def _add(left: Expr, right: Expr) -> Expr:
                 joined = _either_or(one, other)
                 if joined is not None:
                     return joined
-    return _make("add", (left, right), PLAIN, left.dtype)
+    return make("add", (left, right), PLAIN, left.dtype)
 
 
 def _either_or(one: Expr, other: Expr) -> Expr | None:
@@ -317,7 +316,7 @@ def cast(value: Expr, dtype: DType) -> Expr:
     """The value in another dtype; the integer of an index stays an index."""
     if value.dtype == dtype:
         return value
-    return _make("cast", (value,), PLAIN, dtype)
+    return make("cast", (value,), PLAIN, dtype)
 
 
 def select(condition: Expr, yes: Expr, no: Expr) -> Expr:
@@ -328,20 +327,21 @@ def select(condition: Expr, yes: Expr, no: Expr) -> Expr:
         return no
     if yes.op == "select" and yes.children[2] is no:
         return select(both(condition, yes.children[0]), yes.children[1], no)
-    return _make("select", (condition, yes, no), PLAIN, yes.dtype)
+    return make("select", (condition, yes, no), PLAIN, yes.dtype)
 
 
 def reduce(op: str, axis: Var, value: Expr) -> Expr:
     """``sum`` or ``max`` over the axis; a sum of one point is taken there (``one_point``)."""
     if op == "sum":
         return one_point(axis, value)
-    return _make(op, (value,), Over(axis), value.dtype)
+    return make(op, (value,), Over(axis), value.dtype)
 
 
 def one_point(axis: Var, value: Expr) -> Expr:
-    """``sum_k select(k == e and rest, f(k), 0)`` is ``select(0 <= e < K and rest, f(e), 0)``.
+    """``sum_k select(k == e and rest, f(k), -0)`` is ``select(0 <= e < K and rest, f(e), -0)``.
 
-    Exact: every other term is -0.0, the identity of ``add``. A sum against a one-hot is a load.
+    Exact: every other term is -0.0, the identity of ``add``; without any term the sum is +0.0. A
+    sum against a one-hot is a load.
     """
     if value.op == "select" and value.children[2] is zero(value.dtype):
         terms = list(conjuncts(value.children[0]))
@@ -350,8 +350,8 @@ def one_point(axis: Var, value: Expr) -> Expr:
                 at = _pinned(axis, low, high)
                 if at is not None:
                     rest = [one for one in terms if one is not low and one is not high]
-                    return _taken(axis, at, rest, value.children[1], value.children[2])
-    return _make("sum", (value,), Over(axis), value.dtype)
+                    return _taken(axis, at, rest, value.children[1])
+    return make("sum", (value,), Over(axis), value.dtype)
 
 
 def conjuncts(condition: Expr) -> Iterator[Expr]:
@@ -375,7 +375,7 @@ def _pinned(axis: Var, low: Expr, high: Expr) -> Dim | None:
         return None
     if _position(_uncast(a[0])) != k or axis in a[1].free or a[1].dtype.kind != "int":
         return None
-    return Int((((Data(a[1], a[1].dtype.low, a[1].dtype.high),), 1),))
+    return data(a[1], a[1].dtype.low, a[1].dtype.high)
 
 
 def _uncast(value: Expr) -> Expr:
@@ -390,12 +390,16 @@ def _negated_pair(condition: Expr) -> tuple[Expr, Expr] | None:
     return None
 
 
-def _taken(axis: Var, at: Dim, rest: list[Expr], value: Expr, otherwise: Expr) -> Expr:
+def _taken(axis: Var, at: Dim, rest: list[Expr], value: Expr) -> Expr:
+    """The one term of a sum; of the other conditions, those stay first that guard ``at``."""
     table: dict[Atom, Dim] = {axis: at}
-    condition = inside(at, axis.extent)
+    condition, nothing = TRUE, zero(value.dtype)
+    for one in (*(one for one in rest if axis not in one.free), inside(at, axis.extent)):
+        condition = both(condition, one)
     for one in rest:
         condition = both(condition, substitute_expr(one, table))
-    return select(condition, substitute_expr(value, table), otherwise)
+    taken = select(condition, substitute_expr(value, table), nothing)
+    return select(positive(axis.extent), taken, number(0, value.dtype))
 
 
 # --- walking --------------------------------------------------------------------------------
@@ -457,7 +461,7 @@ def renamed(expr: Expr, table: Mapping[Atom, Dim], buffers: Mapping[Buffer, Buff
             done[one] = load(buffers[attribute.buffer], map(dim, attribute.index))
         elif isinstance(attribute, Over):
             (axis,) = variables(table[attribute.axis])
-            done[one] = _make(one.op, children, Over(axis), one.dtype)
+            done[one] = make(one.op, children, Over(axis), one.dtype)
         else:
             done[one] = rebuilt(one, children, dim)
         return done[one]
@@ -467,11 +471,18 @@ def renamed(expr: Expr, table: Mapping[Atom, Dim], buffers: Mapping[Buffer, Buff
 
 def _with_data(value: Dim, visit: Callable[[Expr], Expr]) -> Dim:
     """An index with the values inside its data atoms mapped."""
-    table: dict[Atom, Dim] = {}
-    for atom in atoms(value):
-        if isinstance(atom, Data) and isinstance(atom.value, Expr):
-            table[atom] = Int((((Data(visit(atom.value), atom.low, atom.high),), 1),))
+    table: dict[Atom, Dim] = {
+        atom: data(visit(inner), atom.low, atom.high) for atom, inner in data_in([value])
+    }
     return substitute(value, table) if table else value
+
+
+def data_in(index: Iterable[Dim]) -> Iterator[tuple[Data, Expr]]:
+    """The atoms of indices that are read from data, each with its value."""
+    for dim in index:
+        for atom in atoms(dim):
+            if isinstance(atom, Data) and isinstance(atom.value, Expr):
+                yield atom, atom.value
 
 
 def dim_depends(value: Dim, axes: Iterable[Var]) -> bool:
@@ -479,10 +490,10 @@ def dim_depends(value: Dim, axes: Iterable[Var]) -> bool:
     return bool(variables(value) & set(axes))
 
 
-def walk(expr: Expr) -> Iterator[Expr]:
+def walk(*roots: Expr) -> Iterator[Expr]:
     """Every value inside, once, children first; values inside data indices included."""
     seen: set[Expr] = set()
-    stack: list[tuple[Expr, bool]] = [(expr, False)]
+    stack = [(one, False) for one in roots]
     while stack:
         one, expanded = stack.pop()
         if one in seen:
@@ -493,10 +504,12 @@ def walk(expr: Expr) -> Iterator[Expr]:
             continue
         stack.append((one, True))
         stack += [(child, False) for child in one.children]
-        for dim in _dims(one.attribute):
-            for atom in atoms(dim):
-                if isinstance(atom, Data) and isinstance(atom.value, Expr):
-                    stack.append((atom.value, False))
+        stack += [(value, False) for _, value in data_in(_dims(one.attribute))]
+
+
+def walk_store(store: Store) -> Iterator[Expr]:
+    """As ``walk``, for the value of a store and what its index reads."""
+    return walk(store.value, *(value for _, value in data_in(store.index)))
 
 
 def dims_in(expr: Expr) -> Iterator[Dim]:
