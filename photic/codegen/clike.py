@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from photic.codegen.dialect import Dialect, Need
 from photic.codegen.tile import TilePrinter
-from photic.codegen.words import Words, dim_text
+from photic.codegen.words import Words, dim_text, size_name
 from photic.ir.dim import Dim, Symbol, Var, bounds, mul, product, symbols
 from photic.ir.index import Buffer, dims_in
 from photic.ir.program import ROW_MAJOR
@@ -53,7 +53,7 @@ def render(nest: Nest, slots: dict[str, int], dialect: Dialect) -> Source:
         words.line(f"char *restrict {buffer.name} = scratch + {start};")
     for symbol in sorted(_symbols(nest), key=lambda one: one.name):
         if symbol.name in slots:
-            words.line(f"const int64_t {symbol.name} = sizes[{slots[symbol.name]}];")
+            words.line(f"const int64_t {size_name(symbol)} = sizes[{slots[symbol.name]}];")
     loops, body = parallel_loops(nest)
     words.line("for (int64_t item = begin; item < end; item++) {")
     words.indent += 1
@@ -132,7 +132,7 @@ def _parts(printer: _Printer, parts: tuple[Part, ...]) -> None:
         elif isinstance(part, Clip):
             size, left = dim_text(part.size), dim_text(part.available)
             text = f"{size} < {left} ? {size} : {left}"
-            printer.words.line(f"const int64_t {part.symbol.name} = {text};")
+            printer.words.line(f"const int64_t {size_name(part.symbol)} = {text};")
             _parts(printer, part.body)
         elif isinstance(part, Fit):
             _fit(printer, part)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from photic.codegen.clike import scratch_bytes
-from photic.codegen.words import Words, dim_text
+from photic.codegen.words import Words, dim_text, size_name
 from photic.ir.dim import Dim, mul, product
 from photic.ir.program import Branch, Collective, Copy, Kernel, Program, Repeat, Step
 from photic.loops.layout import elements
@@ -74,7 +74,7 @@ def entry_source(program: Program, nests: dict[str, Nest], addresses: Addresses)
     words.line("                  char *scratch, photic_pool *pool) {")
     words.indent += 1
     for symbol in program.sizes:
-        words.line(f"const int64_t {symbol.name} = sizes[{addresses.sizes[symbol.name]}];")
+        words.line(f"const int64_t {size_name(symbol)} = sizes[{addresses.sizes[symbol.name]}];")
     _steps(words, program, program.steps, nests, addresses)
     words.close()
     return "\n".join(words.lines) + "\n"
@@ -95,10 +95,10 @@ def _steps(
             size = dim_text(_bytes(program, step.source))
             words.line(f"copy_bytes({at.text(step.target)}, {at.text(step.source)}, {size});")
         elif isinstance(step, Repeat):
-            name = step.counter.name
+            name = size_name(step.counter)
             words.line(f"for (int64_t {name} = 0; {name} < {dim_text(step.trips)}; {name}++) {{")
             words.indent += 1
-            words.line(f"sizes[{at.sizes[name]}] = {name};")
+            words.line(f"sizes[{at.sizes[step.counter.name]}] = {name};")
             _steps(words, program, step.body, nests, at)
             words.close()
         elif isinstance(step, Branch):

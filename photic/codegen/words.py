@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from photic.codegen.dialect import Need
-from photic.ir.dim import Atom, Data, Dim, FloorDiv, Mod, bounds, terms_of
+from photic.ir.dim import Atom, Data, Dim, FloorDiv, Mod, Symbol, bounds, terms_of
 from photic.ir.dtype import DType
 from photic.ir.index import Expr, value_of
 
@@ -72,7 +72,12 @@ def _atom_text(atom: Atom, data: Callable[[Data], str] | None) -> str:
     if isinstance(atom, Data):
         assert data is not None
         return data(atom)
-    return atom.name
+    return size_name(atom) if isinstance(atom, Symbol) else atom.name
+
+
+def size_name(size: Symbol) -> str:
+    """The C name of a symbolic size, whose own name may be any identifier."""
+    return f"n_{size.name}"
 
 
 def number_text(literal: Expr) -> str:
