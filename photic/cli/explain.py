@@ -34,8 +34,8 @@ Kernel = Annotated[
 def explain(what: What, source: Source = False, kernel: Kernel = None) -> None:
     """Show the kernels of a compiled program.
 
-    For each kernel: the bytes it moves, its arithmetic, the rules that made it, and its source on
-    request.
+    For each kernel: how often a call of the program runs it, the bytes it moves and its arithmetic
+    in one run at the largest sizes, the rules that made it, and its source on request.
 
     \b
     Examples:
@@ -72,13 +72,15 @@ def explanation(name: str, program: Program, part: str) -> Iterator[str]:
     yield f"  constants: {quantity(program.constant_bytes, 'B')}"
     yield f"  arena and scratch: {quantity(program.peak_bytes, 'B')}"
     yield ""
-    yield table(("kernel", "bytes", "flops", "time", "rules"), [row(kernel) for kernel in kernels])
+    heads = ("kernel", "calls", "bytes", "flops", "time", "rules")
+    yield table(heads, [row(kernel) for kernel in kernels])
     yield ""
 
 
 def row(kernel: KernelReport) -> tuple[str, ...]:
     return (
         kernel.name,
+        str(kernel.calls),
         quantity(kernel.bytes, "B"),
         quantity(kernel.flops, ""),
         f"{kernel.seconds * 1e6:.1f} us" if kernel.seconds else "-",

@@ -1,14 +1,14 @@
 """Progress of the slow stages before the first token, on stderr.
 
-A terminal gets one bar per stage; a log file gets one line per stage. Nothing is written when no
-stage is reported, so that a warm start stays silent.
+A terminal gets one bar per stage; a log file gets one line per stage. Nothing is written, and
+nothing imported, when no stage is reported: a warm start is silent and quick.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,7 +31,6 @@ class Stage:
 
 STAGES = {
     "pull": Stage("Fetching the model", True),
-    "load": Stage("Reading the model", False),
     "compile": Stage("Compiling", False),
 }
 
@@ -43,11 +42,11 @@ def shown(stage: str) -> Stage:
 @contextmanager
 def progress() -> Iterator[Report]:
     """A ``report`` function that draws on stderr until the ``with`` statement ends."""
-    if sys.stderr.isatty():
-        with _bars() as bars:
-            yield _reporter_of_bars(bars)
-    else:
+    if not sys.stderr.isatty():
         yield _reporter_of_lines()
+        return
+    with ExitStack() as stack:
+        yield _reporter_of_bars(stack)
 
 
 def _reporter_of_lines() -> Report:
@@ -57,6 +56,24 @@ def _reporter_of_lines() -> Report:
         if stage not in seen:
             seen.add(stage)
             print(f"{shown(stage).words} ...", file=sys.stderr, flush=True)
+
+    return report
+
+
+def _reporter_of_bars(stack: ExitStack) -> Report:
+    """Bars that ``stack`` takes away; they begin with the first report."""
+    tasks: dict[str, TaskID] = {}
+    started: list[Progress] = []
+
+    def report(stage: str, done: int, total: int) -> None:
+        if not started:
+            started.append(stack.enter_context(_bars()))
+        (bars,) = started
+        if stage not in tasks:
+            tasks[stage] = bars.add_task(shown(stage).words, total=None, amount="")
+        bars.update(
+            tasks[stage], completed=done, total=total or None, amount=amount(stage, done, total)
+        )
 
     return report
 
@@ -75,22 +92,9 @@ def _bars() -> Progress:
     )
 
 
-def _reporter_of_bars(bars: Progress) -> Report:
-    tasks: dict[str, TaskID] = {}
-
-    def report(stage: str, done: int, total: int) -> None:
-        if stage not in tasks:
-            tasks[stage] = bars.add_task(shown(stage).words, total=None, amount="")
-        bars.update(
-            tasks[stage], completed=done, total=total or None, amount=amount(stage, done, total)
-        )
-
-    return report
-
-
 def amount(stage: str, done: int, total: int) -> str:
-    """``3/7``, or ``12.5 MB of 93.0 MB``; without a total, what is done so far."""
+    """``3/7``, or ``12.5 MB of 93.0 MB``; without a total, what is done so far, or nothing."""
     if shown(stage).in_bytes:
         counts = (done, total) if total else (done,)
         return " of ".join(quantity(count, "B") for count in counts)
-    return f"{done}/{total}" if total else str(done)
+    return f"{done}/{total}" if total else str(done or "")

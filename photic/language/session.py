@@ -141,7 +141,7 @@ class Session:
         if not ids:
             _refuse("the prompt", "empty", "at least one token")
         if len(ids) + answer > self.context:
-            given = f"{len(ids)} of the prompt and {answer} of an answer" if answer else len(ids)
+            given = f"{len(ids)} prompt and {answer} answer" if answer else len(ids)
             raise ContextOverflow(given=given, expected=self.context, maximum=self.config.context)
         if not 0 <= min(ids) <= max(ids) < self.config.vocabulary:
             _refuse("a token", f"{min(ids)}..{max(ids)}", f"0 to {self.config.vocabulary - 1}")

@@ -62,6 +62,7 @@ def fake_kernel(name: str, **changes: object) -> SimpleNamespace:
     record: dict[str, object] = {
         "name": name,
         "source": f"void {name}(void) {{}}",
+        "calls": 1,
         "flops": 2_000_000,
         "bytes": 3_500,
         "seconds": 0.0,

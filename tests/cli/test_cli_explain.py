@@ -27,9 +27,9 @@ def test_every_kernel_has_a_row_with_units() -> None:
         ["m:", "2", "kernels"],
         ["constants:", "98.8", "MB"],
         ["arena", "and", "scratch:", "1.0", "kB"],
-        ["kernel", "bytes", "flops", "time", "rules"],
-        ["k1", "3.5", "kB", "2.0", "M", "-", "-"],
-        ["k2_big", "3.5", "kB", "2.0", "M", "12.5", "us", "split,", "pack"],
+        ["kernel", "calls", "bytes", "flops", "time", "rules"],
+        ["k1", "1", "3.5", "kB", "2.0", "M", "-", "-"],
+        ["k2_big", "1", "3.5", "kB", "2.0", "M", "12.5", "us", "split,", "pack"],
     ]
 
 

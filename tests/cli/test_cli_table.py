@@ -32,3 +32,4 @@ def test_an_amount_names_the_total_only_where_it_is_known() -> None:
     assert amount("pull", 1_500_000, 0) == "1.5 MB"
     assert amount("compile", 2, 7) == "2/7"
     assert amount("compile", 2, 0) == "2"
+    assert amount("compile", 0, 0) == ""
