@@ -31,12 +31,12 @@ import numpy as np
 
 from photic.base.errors import BadText
 from photic.ir import graph as graphs
-from photic.ir.dim import Dim, Symbol, add, floordiv, mod, mul, symbol, symbols, var
+from photic.ir.dim import Dim, Symbol, add, floordiv, mod, mul, symbol, var
 from photic.ir.dtype import DTYPES, DType
 from photic.ir.eval import Array
 from photic.ir.graph import Along, Graph, Item, Named, Node, Operand, Payload, Scan, topological
 from photic.ir.ops import PRIMITIVE
-from photic.ir.view import Bound, Shape, View, is_identity
+from photic.ir.view import Bound, Shape, View, axis_variable, is_identity
 
 NAMED_FROM = 64  # elements; constants this large are printed by name
 T = TypeVar("T")
@@ -174,28 +174,28 @@ def parse_dim(text: str, symbols: Mapping[str, Symbol], extents: Mapping[str, Di
 
     Raises BadText for anything but sums, products, ``//`` and ``%`` of known names and integers.
     """
+    names: dict[str, Dim] = {name: symbol(name, one.low, one.high) for name, one in symbols.items()}
+    names |= {name: var(name, extent) for name, extent in extents.items()}
     match parse_lines(text):
         case [ast.Expr(value=tree)]:
-            return read_dim(tree, symbols, extents)
+            return read_dim(tree, names)
     raise BadText(line=1, problem=f"{text!r} is not a size")
 
 
 _OPERATIONS = {ast.Add: add, ast.Mult: mul, ast.FloorDiv: floordiv, ast.Mod: mod}
 
 
-def read_dim(tree: ast.expr, symbols: Mapping[str, Symbol], extents: Mapping[str, Dim]) -> Dim:
-    """As ``parse_dim``, from a syntax tree."""
+def read_dim(tree: ast.expr, names: Mapping[str, Dim]) -> Dim:
+    """As ``parse_dim``, from a syntax tree; ``names`` are the sizes and axis variables."""
     match tree:
         case ast.Constant(value=value) if type(value) is int:
             return value
-        case ast.Name(id=name) if name in extents:
-            return var(name, extents[name])
-        case ast.Name(id=name) if name in symbols:
-            return symbol(name, symbols[name].low, symbols[name].high)
+        case ast.Name(id=name) if name in names:
+            return names[name]
         case ast.UnaryOp(op=ast.USub(), operand=inner):
-            return mul(read_dim(inner, symbols, extents), -1)
+            return mul(read_dim(inner, names), -1)
         case ast.BinOp(left=left, op=operator, right=right):
-            first, second = (read_dim(one, symbols, extents) for one in (left, right))
+            first, second = (read_dim(one, names) for one in (left, right))
             if isinstance(operator, ast.Sub):
                 return add(first, mul(second, -1))
             is_division = isinstance(operator, ast.FloorDiv | ast.Mod)
@@ -204,7 +204,20 @@ def read_dim(tree: ast.expr, symbols: Mapping[str, Symbol], extents: Mapping[str
     fail(tree, f"{ast.unparse(tree)!r} is not a size")
 
 
-# --- parsing: graphs ------------------------------------------------------------------------
+def read_dims(tree: ast.expr, names: Mapping[str, Dim]) -> Shape:
+    """The elements of a tuple of sizes, or the one size."""
+    trees = tree.elts if isinstance(tree, ast.Tuple) else [tree]
+    return tuple(read_dim(one, names) for one in trees)
+
+
+def read_type(tree: ast.expr, names: Mapping[str, Dim]) -> tuple[DType, Shape]:
+    """What ``type_text`` printed."""
+    match tree:
+        case ast.Name(id=name) if name in DTYPES:
+            return DTYPES[name], ()
+        case ast.Subscript(value=ast.Name(id=name), slice=shape) if name in DTYPES:
+            return DTYPES[name], read_dims(shape, names)
+    fail(tree, f"{ast.unparse(tree)!r} is not a type")
 
 
 def literal(tree: ast.expr, kind: type[T]) -> T:
@@ -218,30 +231,20 @@ def literal(tree: ast.expr, kind: type[T]) -> T:
     return value
 
 
+# --- parsing: graphs ------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, slots=True)
 class _Scope:
     """What the lines so far have defined. A scan's body has a scope of its own."""
 
     constants: Mapping[str, Array]
-    symbols: dict[str, Symbol]
+    sizes: dict[str, Dim]
     nodes: dict[str, Node]
     items: dict[str, tuple[Node, ...]]
     slots: list[tuple[str, Node, Operand]] = field(default_factory=list)
     outputs: list[tuple[str, Operand]] = field(default_factory=list)
     updates: list[tuple[Node, Operand]] = field(default_factory=list)
-
-    def dims(self, tree: ast.expr | None, extents: Mapping[str, Dim]) -> Shape:
-        if isinstance(tree, ast.Tuple):
-            return tuple(read_dim(one, self.symbols, extents) for one in tree.elts)
-        return () if tree is None else (read_dim(tree, self.symbols, extents),)
-
-    def type(self, tree: ast.expr) -> tuple[DType, Shape]:
-        match tree:
-            case ast.Name(id=name) if name in DTYPES:
-                return DTYPES[name], ()
-            case ast.Subscript(value=ast.Name(id=name), slice=shape) if name in DTYPES:
-                return DTYPES[name], self.dims(shape, {})
-        fail(tree, f"{ast.unparse(tree)!r} is not a type")
 
     def operand(self, tree: ast.expr) -> Operand:
         match tree:
@@ -254,14 +257,14 @@ class _Scope:
         fail(tree, f"{ast.unparse(tree)!r} is not a value defined above")
 
     def view(self, node: Node, given: Mapping[str, ast.expr]) -> Operand:
-        shape = self.dims(given["shape"], {})
-        extents = {f"i{axis}": extent for axis, extent in enumerate(shape)}
-        index = self.dims(given["index"], extents)
+        shape = read_dims(given["shape"], self.sizes)
+        names = self.sizes | {f"i{axis}": axis_variable(axis, n) for axis, n in enumerate(shape)}
+        index = read_dims(given["index"], names)
         if len(index) != len(node.shape):
             fail(given["index"], f"{len(index)} indices for a source of rank {len(node.shape)}")
         bounds: list[Bound] = []
         for pair in getattr(given.get("bounds"), "elts", ()):
-            match self.dims(pair, extents):
+            match read_dims(pair, names):
                 case (value, extent):
                     bounds.append(Bound(value, extent))
                 case _:
@@ -285,12 +288,11 @@ def _read(lines: Iterable[ast.stmt], scope: _Scope) -> None:
             case ast.Assign(
                 targets=[ast.Name(id=name)],
                 value=ast.Call(func=ast.Name(id="size"), args=[low, high]),
-            ) if name not in scope.symbols:
-                (scope.symbols[name],) = symbols(
-                    symbol(name, literal(low, int), literal(high, int))
-                )
+            ) if name not in scope.sizes:
+                scope.sizes[name] = symbol(name, literal(low, int), literal(high, int))
             case ast.AnnAssign(target=ast.Name(id=name), annotation=kind, value=ast.Call() as call):
-                declared, node = scope.type(kind), _node(call, *scope.type(kind), scope)
+                declared = read_type(kind, scope.sizes)
+                node = _node(call, *declared, scope)
                 if name in scope.nodes or (node.dtype, node.shape) != declared:
                     fail(line, f"{name} is taken, or not {type_text(*declared)}")
                 scope.nodes[name] = node
@@ -309,7 +311,7 @@ def _read(lines: Iterable[ast.stmt], scope: _Scope) -> None:
 
 
 def _scan(call: ast.expr, body: Iterable[ast.stmt], scope: _Scope) -> tuple[Node, ...]:
-    inner = _Scope(scope.constants, scope.symbols, dict(scope.nodes), dict(scope.items))
+    inner = _Scope(scope.constants, scope.sizes, dict(scope.nodes), dict(scope.items))
     _read(body, inner)
     outputs = [one for _, one in inner.outputs]
     kinds = ("carried", "sliced")
@@ -317,7 +319,7 @@ def _scan(call: ast.expr, body: Iterable[ast.stmt], scope: _Scope) -> tuple[Node
     carried, sliced = ([node for kind, node, _ in inner.slots if kind == k] for k in kinds)
     match call:
         case ast.Call(func=ast.Name(id="scan"), args=[size]) if len(outputs) >= len(carried):
-            trips = read_dim(size, scope.symbols, {})
+            trips = read_dim(size, scope.sizes)
             return graphs.scan(trips, first, sequences, carried, sliced, outputs)
     fail(call, "not a scan that gives a next value for each carried one")
 
