@@ -1,0 +1,298 @@
+"""From an e-graph to a region of statements: one operation a class, and which classes are stored.
+
+One operation for each class of a whole candidate makes sharing right by construction. Bottom-up
+extraction (Knuth) under prior costs with random factors is always acyclic. A ``Fold`` becomes its
+extremum r, the values relative to the running r, and accumulators with a weight; whatever reads an
+accumulator multiplies it by h(r, r), see ``rules/folds.py``.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import random
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+
+from photic.ir import index as form
+from photic.ir.dim import bounds, var
+from photic.ir.index import Access, Buffer, Expr, Store
+from photic.loops.statements import Region, Statement, Weight
+from photic.search.language import ENode, decode, place_of
+from photic.search.run import EGraph
+
+Choice = Mapping[int, ENode]
+
+COSTS = {
+    "Leaf": 0.5,
+    "Fold": 0.5,
+    "exp2": 12.0,
+    "log2": 16.0,
+    "sin": 24.0,
+    "recip": 8.0,
+    "sqrt": 8.0,
+}
+MOST_POINTS = 1e9  # of one class; a prior tells no larger ones apart
+INLINE = 8.0  # the most that a value may cost that several readers recompute
+MOST_COST = 1e300
+R, A, P, GUARDED, WEIGHT, ONCE, BODY = range(7)  # the children of a Fold
+
+
+def choose(graph: EGraph, rng: random.Random, spread: float, fixed: Choice) -> dict[int, ENode]:
+    """One operation for each class; a class of ``fixed`` has no other choice.
+
+    ``spread`` is the standard deviation of the logarithm of the random factor on each prior cost.
+    A root is missing where the fixed operations leave it none without cycles.
+    """
+    users: dict[int, list[tuple[int, ENode]]] = {}
+    heap: list[tuple[float, int, int, ENode]] = []
+    costs: dict[int, float] = {}
+    chosen: dict[int, ENode] = {}
+    serial = count()
+
+    def offer(number: int, node: ENode) -> None:
+        read = set(_read(node))
+        if number not in chosen and read <= costs.keys():
+            points = _points(graph, _axes(graph, number, node))
+            own = _weight(node) * points * math.exp(rng.gauss(0.0, spread))
+            cost = min(own + sum(costs[one] for one in read), MOST_COST)
+            heapq.heappush(heap, (cost, next(serial), number, node))
+
+    for number, nodes in graph.classes.items():
+        for node in (fixed[number],) if number in fixed else nodes:
+            for child in set(_read(node)):
+                users.setdefault(child, []).append((number, node))
+            offer(number, node)
+    while heap:
+        cost, _, number, node = heapq.heappop(heap)
+        if number not in chosen:
+            chosen[number], costs[number] = node, cost
+            for user in users.get(number, ()):
+                offer(*user)
+    return chosen
+
+
+def _read(node: ENode) -> tuple[int, ...]:
+    """The classes that stand in the way of an operation: the others of a fold are made of them."""
+    return node.children[BODY:] if node.op == "Fold" else node.children
+
+
+def _weight(node: ENode) -> float:
+    if node.op == "Prod":
+        return len(node.children) - 1.0
+    return COSTS.get(str(node.attributes[0]) if node.op == "Un" else node.op, 1.0)
+
+
+def _points(graph: EGraph, axes: Iterable[str]) -> float:
+    """How many points some axes have at their largest sizes."""
+    points = math.prod(max(1, bounds(graph.table.axes[axis].extent)[1]) for axis in axes)
+    return min(float(points), MOST_POINTS)
+
+
+def _axes(graph: EGraph, number: int, node: ENode) -> frozenset[str]:
+    """The axes at whose points an operation is done."""
+    if node.op in ("Reduce", "Fold"):
+        return graph.free[node.children[-1]] | {str(node.attributes[1])}
+    return graph.free[number]
+
+
+# --- what is stored -------------------------------------------------------------------------
+
+
+def order(graph: EGraph, choice: Choice) -> list[int]:
+    """The classes that the roots are made of under a choice, operands first."""
+    done: dict[int, None] = {}
+    stack = [(root, False) for root in reversed(graph.roots)]
+    while stack:
+        number, is_ready = stack.pop()
+        if is_ready:
+            done[number] = None
+        elif number not in done:
+            stack.append((number, True))
+            stack += [(child, False) for child in reversed(choice[number].children)]
+    return list(done)
+
+
+def runnable(graph: EGraph, choice: Choice) -> dict[int, ENode]:
+    """The choice with each fold's extremum as the fold has it; a fold that cannot run is undone.
+
+    It cannot if its body needs r in another way than by the relative value, or if a needs r.
+    """
+    made = dict(choice)
+    for number in order(graph, choice):
+        node = choice[number]
+        if node.op == "Fold":
+            r, a, p, body = (node.children[k] for k in (R, A, P, BODY))
+            others = set[int]().union(*(_cone(made, one, ()) for one in node.children))
+            if number in others or r in _cone(made, a, ()) | _cone(made, body, (p,)):
+                made[number] = ENode("Reduce", node.attributes, (body,))
+            else:
+                made[r] = ENode("Reduce", ("max", node.attributes[1]), (a,))
+    return made
+
+
+def _cone(choice: Choice, start: int, cut: Collection[int]) -> set[int]:
+    """The classes that a value is made of, itself included, without those of ``cut``."""
+    found: set[int] = set()
+    stack = [start]
+    while stack:
+        number = stack.pop()
+        if number not in found and number not in cut:
+            found.add(number)
+            stack += choice[number].children
+    return found
+
+
+def _relative(choice: Choice, fold: ENode) -> set[int]:
+    """The classes in the body of a fold that hold its relative value, that one included."""
+    p, body = fold.children[P], fold.children[BODY]
+    return {one for one in _cone(choice, body, ()) if p in _cone(choice, one, ())}
+
+
+def stored_by_default(graph: EGraph, choice: Choice) -> frozenset[int]:
+    """Reductions, and what would cost much where it is recomputed.
+
+    A value is recomputed if it has several readers, or one at more points than its own.
+    """
+    numbers = order(graph, choice)
+    folds = [choice[one] for one in numbers if choice[one].op == "Fold"]
+    running = set[int]().union(*(_relative(choice, one) for one in folds))
+    inside = running | {one.children[GUARDED] for one in folds}
+    costs: dict[int, float] = {}
+    readers: dict[int, list[frozenset[str]]] = {}
+    for number in numbers:
+        node = choice[number]
+        operands = node.children
+        if node.op == "Fold":
+            operands = (node.children[R], node.children[GUARDED])
+        elif number in inside:
+            operands = tuple(one for one in operands if one not in running)
+        for child in set(operands):
+            readers.setdefault(child, []).append(_axes(graph, number, node))
+    stored: set[int] = set()
+    for number in numbers:
+        node = choice[number]
+        inner = (COSTS["Leaf"] if one in stored else costs[one] for one in set(node.children))
+        costs[number] = _weight(node) + sum(inner)
+        seen = readers.get(number, [])
+        is_repeated = len(seen) > 1 or any(one > graph.free[number] for one in seen)
+        if node.op in ("Reduce", "Fold") or (costs[number] > INLINE and is_repeated):
+            stored.add(number)
+    return frozenset(stored)
+
+
+# --- statements -----------------------------------------------------------------------------
+
+
+def region_of(
+    graph: EGraph, choice: Choice, stored: Collection[int], stores: Sequence[Store]
+) -> Region:
+    """The statements of a candidate. ``stores`` are the roots of the e-graph with their targets.
+
+    ``choice`` is one that ``runnable`` made. Each class of ``stored`` that is read gets a
+    statement; a fold always does, its relative value where its guarded form is stored.
+    """
+    build = _Builder(graph, choice, stored)
+    for root, store in zip(graph.roots, stores, strict=True):
+        build.outputs.setdefault(root, store)
+    for root, store in zip(graph.roots, stores, strict=True):
+        build.output(root, store)
+    return Region(tuple(build.statements), frozenset(one.buffer.name for one in stores))
+
+
+@dataclass(slots=True)
+class _Builder:
+    """Statements so far, and how the classes met so far are read."""
+
+    graph: EGraph
+    choice: Choice
+    stored: Collection[int]
+    statements: list[Statement] = field(default_factory=list)
+    known: dict[int, Expr] = field(default_factory=dict)
+    outputs: dict[int, Store] = field(default_factory=dict)
+
+    def output(self, number: int, store: Store) -> None:
+        """The statement that writes a root, unless it was written when it was first read."""
+        if number not in self.known and self.choice[number].op != "Fold":
+            self.store(number)
+        if all(one.target != store.buffer for one in self.statements):
+            value = self.value(number)
+            self.statements.append(Statement(store.buffer, store.axes, store.index, value))
+
+    def value(self, number: int) -> Expr:
+        """A class where it is read: a load of its target, or its operation."""
+        if number not in self.known:
+            node = self.choice[number]
+            if node.op == "Fold":
+                self.fold(number)
+            elif number in self.stored and node.children:
+                self.store(number)
+            else:
+                self.known[number] = self.operation(number, {})
+        return self.known[number]
+
+    def operation(self, number: int, given: dict[int, Expr]) -> Expr:
+        """A class as its operation; what holds none of the given ones is read as it is."""
+        if number not in given:
+            node = self.choice[number]
+            children = tuple(
+                self.operation(child, given)
+                if given and not given.keys().isdisjoint(_cone(self.choice, child, ()))
+                else self.value(child)
+                for child in node.children
+            )
+            made = decode(node, children, self.graph.table)
+            if not given:
+                return made
+            given[number] = made
+        return given[number]
+
+    def store(self, number: int) -> None:
+        """A statement for a class, into the output that it is, if it is one."""
+        value, store = self.operation(number, {}), self.outputs.get(number)
+        if store is None or set(store.axes) != value.free:
+            self.known[number] = self.state(value, "", None)
+        else:
+            self.statements.append(Statement(store.buffer, store.axes, store.index, value))
+            self.known[number] = form.load(store.buffer, store.index)
+
+    def state(self, value: Expr, running: str, weight: Weight | None) -> Expr:
+        """A statement into a target of its own, and a load of it."""
+        axes = tuple(sorted(value.free, key=lambda axis: (len(axis.name), axis.name)))
+        index = tuple(var(axis.name, axis.extent) for axis in axes)
+        target = Buffer(f"v{len(self.statements)}", tuple(one.extent for one in axes), value.dtype)
+        self.statements.append(Statement(target, axes, index, value, running, weight))
+        return form.load(target, index)
+
+    def fold(self, number: int) -> None:
+        """The extremum, and every fold that can run with it, with nothing else between them."""
+        nodes, r = self.choice, self.choice[number].children[R]
+        same = [one for one in order(self.graph, nodes) if r in nodes[one].children[:1]]
+        same = [one for one in same if nodes[one].op == "Fold"]
+        ready = [one for one in same if not set(same) & _cone(nodes, one, (one,))]
+        for one in ready:
+            p, body = nodes[one].children[P], nodes[one].children[BODY]
+            self.operation(body, {p: self.graph.table.leaves[0]})  # states what it reads
+        if r not in self.known:
+            self.store(r)
+        for one in ready:
+            self.accumulate(one, nodes[one], self.known[r])
+
+    def accumulate(self, number: int, node: ENode, extremum: Expr) -> None:
+        """The relative value and the accumulator of one fold."""
+        r, _, p, guarded, weight, once, body = node.children
+        assert isinstance(extremum.attribute, Access)
+        running = extremum.attribute.buffer
+        if guarded not in self.known:
+            value = self.operation(guarded, {r: extremum})
+            stays = guarded in self.stored
+            self.known[guarded] = self.state(value, running.name, None) if stays else value
+        axis = self.graph.table.axes[str(node.attributes[1])]
+        inner = self.operation(body, {p: self.known[guarded]})
+        total = form.reduce(str(node.attributes[0]), axis, inner)
+        old, new = (place_of(name, running.dtype).attribute for name in ("old", "new"))
+        assert isinstance(old, Access) and isinstance(new, Access)
+        factor = Weight(self.operation(weight, {}), old.buffer, new.buffer)
+        sum_of = self.state(total, running.name, factor)
+        self.known[number] = form.binary("mul", sum_of, self.operation(once, {r: extremum}))

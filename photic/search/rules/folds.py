@@ -1,0 +1,165 @@
+"""Dependent reductions: sums relative to a maximum over the same axis run in one pass with it.
+
+``o = sum_j h(a, r)*v`` with ``r = max_j a`` and ``h(a, r) = h(a, r')*w(r', r)``: whenever the
+running maximum goes from r' to r, what was summed so far is multiplied by w(r', r). The pairs
+``(h, w)`` are a table of ``Entry``; the rules name no operation besides. ``h`` and ``w`` are
+written over ``a``, ``r`` and ``old``, ``new``; other names are bound by ``h`` and explained by
+``when``. An entry must satisfy h(r, r) = 1 and h(-inf, r) = 0 where r is a finite number.
+
+Around every entry: the value relative to r is 0 while r is still -inf; w is 1 where r did not
+move; at the end the sum is multiplied by h(r, r), which is NaN where the sum as written is (for
+a row that is all -inf). What is multiplied by the relative value has no maximum over j inside.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from photic.search.language import COMMUTATIVE
+from photic.search.rules.facts import all_independent
+from photic.search.rules.record import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One pair (h, w) with the facts about its constants."""
+
+    name: str
+    h: str
+    w: str
+    when: str
+    why: str
+
+
+_MINUS = "(= (number n) -1.0)"
+_POSITIVE = "(= v{0} (number {0})) (< 0.0 v{0}) (< v{0} inf)"
+
+ENTRIES: tuple[Entry, ...] = (
+    Entry(
+        "a power of two of the distance",
+        "(exp2 (add a (mul n r)))",
+        "(exp2 (add old (mul n new)))",
+        _MINUS,
+        "2**(a - r) = 2**(a - r') * 2**(r' - r)",
+    ),
+    Entry(
+        "a power of the distance",
+        "(exp2 (mul c (add a (mul n r))))",
+        "(exp2 (mul c (add old (mul n new))))",
+        f"{_MINUS} {_POSITIVE.format('c')}",
+        "any base: 2**(c*(a - r)) with c > 0",
+    ),
+    Entry(
+        "a power of the scaled distance",
+        "(exp2 (mul c (mul b (add a (mul n r)))))",
+        "(exp2 (mul c (mul b (add old (mul n new)))))",
+        f"{_MINUS} {_POSITIVE.format('b')} {_POSITIVE.format('c')}",
+        "the same with a scale outside the distance",
+    ),
+    Entry(
+        "a power of the distance to a finite maximum",
+        "(exp2 (mul c (add a (mul n (select (and (less_than r i) (less_than l r)) r z)))))",
+        "(exp2 (mul c (add old (mul n new))))",
+        f"{_MINUS} {_POSITIVE.format('c')} (= (number z) 0.0) (= (number i) inf)"
+        " (= (number l) -inf)",
+        "where the maximum is infinite 0 stands for it: rows of -inf give 0 and not NaN",
+    ),
+)
+
+Tree = str | list["Tree"]
+
+
+def _parsed(text: str) -> Tree:
+    stack: list[list[Tree]] = [[]]
+    for word in re.findall(r"[()]|[^\s()]+", text):
+        if word == "(":
+            stack.append([])
+        elif word == ")":
+            done = stack.pop()
+            stack[-1].append(done)
+        else:
+            stack[-1].append(word)
+    return stack[0][0]
+
+
+def _multiset_of(op: str) -> str:
+    """The constructor of a commutative operation, without its members."""
+    if op in ("and", "or"):
+        return f'Pair "{"mul" if op == "and" else "add"}" "bool"'
+    return "Prod d" if op == "mul" else f'Pair "{op}" d'
+
+
+def _is_commutative(op: Tree) -> bool:
+    return op in COMMUTATIVE or op in ("and", "or")
+
+
+def _operation(op: str, operands: list[str]) -> str:
+    if op == "select":
+        return f"(Select {' '.join(operands)})"
+    return f'({"Un" if len(operands) == 1 else "Bin"} "{op}" {" ".join(operands)})'
+
+
+def _pattern(tree: Tree, facts: list[str]) -> str:
+    """The name of the value that a pattern describes; what must hold of it goes to ``facts``."""
+    if isinstance(tree, str):
+        return tree
+    op, operands = str(tree[0]), [_pattern(one, facts) for one in tree[1:]]
+    name = f"t{len(facts)}"
+    if _is_commutative(op):
+        facts += [f"(two m{name} {' '.join(operands)})", f"(= {name} ({_multiset_of(op)} m{name}))"]
+    else:
+        facts.append(f"(= {name} {_operation(op, operands)})")
+    return name
+
+
+def _value(tree: Tree, names: dict[str, str]) -> str:
+    """The term of a pattern with some of its names replaced."""
+    if isinstance(tree, str):
+        return names.get(tree, tree)
+    op, operands = str(tree[0]), [_value(one, names) for one in tree[1:]]
+    if _is_commutative(op):
+        return f"({_multiset_of(op)} (multiset-of {' '.join(operands)}))"
+    return _operation(op, operands)
+
+
+def _relative(entry: Entry) -> Rule:
+    h, w, facts = _parsed(entry.h), _parsed(entry.w), list[str]()
+    p = _pattern(h, facts)
+    names = (("zero", "d"), ("one", "d"), ("lowest", "da"), ("old", "da"), ("new", "da"))
+    known = " ".join(f'(= {name} (known "{name}" {dtype}))' for name, dtype in names)
+    return Rule(
+        name=f"relative: {entry.name}",
+        left=" ".join(facts),
+        right=f'(relative {p} (Running j r a {p} (Select (Bin "less_than" lowest r) {p} zero)'
+        f' (Select (Bin "less_than" old new) {_value(w, {})} one) {_value(h, {"a": "r"})}))',
+        when=f'(= r (Reduce "max" j a)) {entry.when} (= d (dtype {p})) (= da (dtype a)) {known}',
+        why=entry.why,
+        kind="fact",
+    )
+
+
+def fold_rules(entries: Iterable[Entry]) -> Iterator[Rule]:
+    """The rules of dependent reductions for a table."""
+    yield from map(_relative, entries)
+    yield Rule(
+        name="relative: a product",
+        left="(relative x h) (= e (Prod d s)) (part s x q)",
+        right="(relative e h)",
+        when="(= h (Running j r a p g w u)) " + all_independent('(+ "max " j)', "q"),
+        why="a factor that does not depend on r takes part in no rescaling",
+        kind="fact",
+    )
+    yield Rule(
+        name="fold",
+        left='(Reduce "sum" j x)',
+        right='(Fold "sum" j h x)',
+        when="(relative x h) (= h (Running j r a p g w u))",
+        why="the sum and the maximum of the same value over the same axis share one pass",
+        kind="finite",
+        drops="terms whose weight underflows to 0 against a later maximum",
+    )
+
+
+FOLDS: tuple[Rule, ...] = tuple(fold_rules(ENTRIES))

@@ -1,0 +1,188 @@
+"""Saturation: values and rules in, a plain e-graph out. The only module that knows egglog.
+
+A run stops when nothing new follows or at a limit, and says which. Two constants or two dtypes in
+one class (a tripwire), or a panic, mean that a rule is wrong: the e-graph is then the values as
+they were given. egglog is loaded at the first run, never by a program that was compiled before.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Literal
+
+from photic.base.trace import emit
+from photic.ir.index import Expr
+from photic.search.language import CONSTRUCTORS, SORTS, ENode, Table, encode
+from photic.search.rules.facts import FACTS
+from photic.search.rules.record import Rule
+
+if TYPE_CHECKING:
+    from egglog.bindings import EGraph as Engine
+    from egglog.bindings import FrozenFunction, FrozenRow, RunScheduleOutput, Value
+
+Stop = Literal["saturated", "rows", "seconds", "steps", "conflict", "panic"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Where a run stops: rows of values and facts, seconds, steps of the rules."""
+
+    rows: int
+    seconds: float
+    steps: int
+
+
+LIMITS = Limits(rows=100_000, seconds=2.0, steps=40)
+
+
+@dataclass(frozen=True, slots=True)
+class EGraph:
+    """Classes of equal values. ``free``: the axes that a class depends on."""
+
+    classes: dict[int, tuple[ENode, ...]]
+    roots: tuple[int, ...]
+    free: dict[int, frozenset[str]]
+    table: Table
+    stopped: Stop
+    matches: dict[str, int]
+    problem: str = ""
+
+    @property
+    def rows(self) -> int:
+        """How many operations on classes there are."""
+        return sum(map(len, self.classes.values()))
+
+
+class _Guard:
+    """Keeps what egglog says of a run that failed. Its panics are no ``Exception``."""
+
+    kind: Stop | None = None
+    problem = ""
+
+    def __enter__(self) -> _Guard:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> bool:
+        known: dict[str, Stop] = {"EggSmolError": "conflict", "PanicException": "panic"}
+        self.kind, self.problem = known.get(kind.__name__) if kind else None, str(error)
+        return self.kind is not None
+
+
+def saturate(values: Iterable[Expr], rules: Iterable[Rule], limits: Limits) -> EGraph:
+    """All that the rules prove equal to the values (the roots, in order) and to their parts."""
+    from egglog.bindings import EGraph as Engine
+
+    values, rules, start = tuple(values), tuple(rules), time.perf_counter()
+    terms, table = encode(values)
+    lines = [SORTS, "(ruleset facts) (ruleset rules)"]
+    lines += [rule.text("facts" if rule in FACTS else "rules") for rule in (*FACTS, *rules)]
+    engine, guard = Engine(), _Guard()
+    _run(engine, "\n".join([*lines, terms]))
+    with guard:
+        stopped, matches = _steps(engine, limits, start)
+        graph = _read(engine, table, len(values), stopped, matches)
+    if guard.kind is not None:
+        assert rules, f"the facts contradict one another: {guard.problem}"
+        graph = replace(saturate(values, (), limits), stopped=guard.kind, problem=guard.problem)
+    seconds = time.perf_counter() - start
+    emit("search", "saturate", stopped=graph.stopped, rows=graph.rows, seconds=seconds)
+    return graph
+
+
+def _run(engine: Engine, text: str) -> list[RunScheduleOutput]:
+    return engine.run_program(*engine.parse_program(text))  # type: ignore[return-value]
+
+
+def _steps(engine: Engine, limits: Limits, start: float) -> tuple[Stop, dict[str, int]]:
+    matches: Counter[str] = Counter()
+    stopped: Stop = "steps"
+    for _ in range(limits.steps):
+        (done,) = _run(engine, "(run-schedule (seq (saturate (run facts)) (run rules)))")
+        matches.update(done.report.num_matches_per_rule)
+        (sizes,) = _run(engine, "(print-size)")
+        if not done.report.updated:
+            stopped = "saturated"
+        elif sum(size for _, size in sizes.sizes) > limits.rows:  # type: ignore[attr-defined]
+            stopped = "rows"
+        elif time.perf_counter() - start > limits.seconds:
+            stopped = "seconds"
+        if stopped != "steps":
+            break
+    _run(engine, "(run-schedule (saturate (run facts)))")
+    return stopped, dict(matches)
+
+
+def minimal_rules(
+    values: Iterable[Expr], rules: Iterable[Rule], limits: Limits, goal: Callable[[EGraph], bool]
+) -> tuple[Rule, ...]:
+    """A set of rules that still reaches the goal, and without any one of them does not."""
+    values, needed = tuple(values), tuple(rules)
+    for rule in needed:
+        rest = tuple(one for one in needed if one is not rule)
+        if goal(saturate(values, rest, limits)):
+            needed = rest
+    return needed
+
+
+# --- reading --------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Turns rows of egglog into operations; numbers classes by first appearance."""
+
+    engine: Engine
+    numbers: dict[Value, int]
+    running: dict[Value, tuple[int, ...]]
+
+    def number(self, value: Value) -> int:
+        return self.numbers.setdefault(value, len(self.numbers))
+
+    def node(self, name: str, function: FrozenFunction, row: FrozenRow) -> ENode:
+        attributes: list[str | int] = []
+        children: list[int] = []
+        for value, sort in zip(row.inputs, function.input_sorts, strict=True):
+            if sort == "E":
+                children.append(self.number(value))
+            elif sort == "M":
+                members = map(self.number, self.engine.value_to_multiset(value))
+                children += sorted(members)
+            elif sort == "R":
+                children += self.running[value]
+            elif sort == "String":
+                attributes.append(self.engine.value_to_string(value))
+            else:
+                attributes.append(self.engine.value_to_i64(value))
+        return ENode(name, tuple(attributes), tuple(children))
+
+
+def _read(
+    engine: Engine, table: Table, roots: int, stopped: Stop, matches: dict[str, int]
+) -> EGraph:
+    functions = engine.freeze().functions
+    reader = _Reader(engine, {}, {})
+    tops = tuple(reader.number(functions[f"$_root{k}"].rows[0].output) for k in range(roots))
+    for row in functions["Running"].rows:
+        reader.running[row.output] = reader.node("Running", functions["Running"], row).children
+    classes: dict[int, list[ENode]] = {}
+    for name in sorted(CONSTRUCTORS):
+        for row in functions[name].rows:
+            node = reader.node(name, functions[name], row)
+            classes.setdefault(reader.number(row.output), []).append(node)
+    free = {number: set(table.axes) for number in classes}
+    for row in functions["indep"].rows:
+        free[reader.number(row.inputs[1])].discard(engine.value_to_string(row.inputs[0]))
+    return EGraph(
+        {number: tuple(nodes) for number, nodes in classes.items()},
+        tops,
+        {number: frozenset(axes) for number, axes in free.items()},
+        table,
+        stopped,
+        matches,
+    )
