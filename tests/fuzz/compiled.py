@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from fuzz.movements import Array, number
 
-from photic.codegen.entry import POOL, Addresses, entry_source
+from photic.codegen.entry import POOL, Addresses, entry_source, scratch_stride
 from photic.compiler.passes import PASSES, Compilation
 from photic.ir.graph import Graph
 from photic.ir.program import Program
@@ -87,18 +87,20 @@ class Built:
     graph: Graph
     state: Compilation
     entry: Callable[..., None]
+    scratch: int  # bytes for each thread
 
     def run(
         self, inputs: Mapping[str, Array], states: Mapping[str, Array], sizes: Mapping[str, int]
     ) -> tuple[dict[str, Array], dict[str, Array], list[str]]:
         """Outputs, states' next values, and the names of buffers beside which was written."""
-        return _Run(self.state, self.entry, sizes).results(inputs, states)
+        return _Run(self.state, self.entry, self.scratch, sizes).results(inputs, states)
 
 
 @dataclass(slots=True)
 class _Run:
     state: Compilation
     entry: Callable[..., None]
+    scratch: int
     sizes: Mapping[str, int]
     buffers: dict[str, Guarded] = field(default_factory=dict)
 
@@ -117,7 +119,9 @@ class _Run:
         numbers = (ctypes.c_int64 * max(1, len(addresses.sizes)))()
         for one in program.sizes:
             numbers[addresses.sizes[one.name]] = self.sizes[one.name]
-        self.entry(table, numbers, self.buffers["arena"].address, 0, pool().pointer)
+        self.buffers["scratch"] = Guarded.of(self.scratch * pool().threads, True)
+        places = (self.buffers["arena"].address, self.buffers["scratch"].address)
+        self.entry(table, numbers, *places, pool().pointer)
         broken = [name for name, one in self.buffers.items() if not one.is_intact]
         broken += [name for name, array in given.items() if self.is_changed(name, array)]
         outputs = {name: self.array(buffer) for name, buffer in program.outputs.items()}
@@ -158,12 +162,13 @@ def build(
     states = []
     for number_, (graph, machine) in enumerate(zip(graphs, machines, strict=True)):
         states.append(compiled(graph, target, machine, number_ % 2 == 1, change))
-    library = load_library(target.build(_text(target, states, small_work)))
+    scratch = max(scratch_stride(state.nests) for state in states)
+    library = load_library(target.build(_text(target, states, small_work, scratch)))
     found = []
     for number_, (graph, state) in enumerate(zip(graphs, states, strict=True)):
         entry = library[f"c{number_}_photic_entry"]
         entry.restype, entry.argtypes = None, [ctypes.c_void_p] * 5
-        found.append(Built(graph, state, entry))
+        found.append(Built(graph, state, entry, scratch))
     return found
 
 
@@ -186,10 +191,11 @@ def compiled(
     return state
 
 
-def _text(target: Target, states: Sequence[Compilation], small_work: int) -> str:
+def _text(target: Target, states: Sequence[Compilation], small_work: int, scratch: int) -> str:
     needs = frozenset(n for s in states for one in s.sources.values() for n in one.needs)
     lines = [target.dialect.head, target.dialect.prelude(needs)]
-    lines += [f"#define SMALL_WORK {small_work}", "#define KERNELS 1", POOL]
+    lines += [f"#define SMALL_WORK {small_work}", f"#define SCRATCH {scratch}", "#define KERNELS 1"]
+    lines += [POOL]
     for number_, state in enumerate(states):
         entry = entry_source(state.program, state.nests, state.addresses)
         entry = entry.replace(POOL.rstrip("\n"), "")
