@@ -161,8 +161,8 @@ def state_node(name: str, shape: Shape, dtype: DType) -> Node:
     return _node("state", (), shape, dtype, Named(name))
 
 
-def constant_node(array: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> Node:
-    """A value known now. The array must not change afterwards; it is not copied."""
+def payload_of(array: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> Payload:
+    """The array, which must not change afterwards, with its key; a small one is copied."""
     dtype = dtype_of(array.dtype)
     if array.nbytes <= SMALL_CONSTANT_BYTES:
         array = np.array(array, order="C")
@@ -170,8 +170,12 @@ def constant_node(array: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> N
         content = hashlib.blake2b(array.tobytes(), digest_size=16).hexdigest()
     else:
         content = f"{array.__array_interface__['data'][0]:x}:{array.strides}"
-    payload = Payload(array, f"{dtype}{array.shape}:{content}")
-    return _node("constant", (), array.shape, dtype, payload)
+    return Payload(array, f"{dtype}{array.shape}:{content}")
+
+
+def constant_node(array: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> Node:
+    """A value known now."""
+    return _node("constant", (), array.shape, dtype_of(array.dtype), payload_of(array))
 
 
 def iota_node(length: Dim) -> Node:

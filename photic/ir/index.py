@@ -30,6 +30,7 @@ from photic.ir.dim import (
     variables,
 )
 from photic.ir.dtype import BOOL, INT64, DType
+from photic.ir.ops import PRIMITIVES
 
 REDUCTIONS = ("sum", "max")
 
@@ -129,18 +130,28 @@ def make(op: str, children: tuple[Expr, ...], attribute: Attribute, dtype: DType
         return found
 
 
+OPERANDS: dict[str, int] = {  # how many values each operation has inside
+    **dict.fromkeys(("load", "number", "iota", "less"), 0),
+    **{one.name: 2 if one.kind == "binary" else 1 for one in PRIMITIVES},
+    "cast": 1,
+    "maximum": 2,
+    "select": 3,
+}
+
+
 def _free(children: tuple[Expr, ...], attribute: Attribute) -> frozenset[Var]:
     found: set[Var] = set()
     for child in children:
         found |= child.free
-    for dim in _dims(attribute):
+    for dim in dims_of(attribute):
         found |= variables(dim)
     if isinstance(attribute, Over):
         found.discard(attribute.axis)
     return frozenset(found)
 
 
-def _dims(attribute: Attribute) -> tuple[Dim, ...]:
+def dims_of(attribute: Attribute) -> tuple[Dim, ...]:
+    """The indices that an attribute mentions, extents of reductions aside."""
     if isinstance(attribute, Access):
         return attribute.index
     if isinstance(attribute, Position):
@@ -504,7 +515,7 @@ def walk(*roots: Expr) -> Iterator[Expr]:
             continue
         stack.append((one, True))
         stack += [(child, False) for child in one.children]
-        stack += [(value, False) for _, value in data_in(_dims(one.attribute))]
+        stack += [(value, False) for _, value in data_in(dims_of(one.attribute))]
 
 
 def walk_store(store: Store) -> Iterator[Expr]:
@@ -515,7 +526,7 @@ def walk_store(store: Store) -> Iterator[Expr]:
 def dims_in(expr: Expr) -> Iterator[Dim]:
     """Every index and extent that the value mentions."""
     for one in walk(expr):
-        yield from _dims(one.attribute)
+        yield from dims_of(one.attribute)
         if isinstance(one.attribute, Over):
             yield one.attribute.axis.extent
 

@@ -44,8 +44,8 @@ T = TypeVar("T")
 # --- printing -------------------------------------------------------------------------------
 
 
-def shape_text(shape: Iterable[Dim]) -> str:
-    """A tuple of sizes: ``(n, 64)``, ``(n,)``, ``()``."""
+def shape_text(shape: Iterable[object]) -> str:
+    """A tuple of sizes or names: ``(n, 64)``, ``(n,)``, ``()``."""
     parts = [str(extent) for extent in shape]
     return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
 
