@@ -8,15 +8,17 @@ the folder.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
 import shutil
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
-from photic.base.errors import FileUnreadable, PhoticError, ProgramFile
+from photic.base.errors import FileUnreadable, FileUnwritable, PhoticError, ProgramFile
 from photic.compiler.artifact import Argument, Artifact, KernelReport
 from photic.ir.dim import Symbol
 from photic.ir.dtype import DTYPES
@@ -29,12 +31,17 @@ from photic.tensor.program import Program
 FORMAT = 1
 MANIFEST, SOURCE, CONSTANTS = "manifest.json", "kernels.c", "constants.safetensors"
 MOST_MANIFEST_BYTES = 64 << 20
+PUBLISH_TRIES = 32  # each but the last lost to another process
 
 
 def save_artifact(artifact: Artifact, path: Path) -> None:
-    """Write a program's folder; a program already there is replaced."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Write a program's folder; a program already there is replaced.
+
+    Raises NoSpace, or FileUnwritable, also where something lies that is no program.
+    """
+    path = path.absolute()
     with write_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
     try:
         write_tensors(work / CONSTANTS, artifact.constants, {})
@@ -49,13 +56,38 @@ def save_artifact(artifact: Artifact, path: Path) -> None:
 
 
 def _put_in_place(work: Path, path: Path) -> None:
-    """Rename the folder into place; an older one is moved away first."""
-    with write_errors(path):
-        if path.is_dir():
-            old = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
-            os.rename(path, old / "old")
-            shutil.rmtree(old, ignore_errors=True)
-        os.rename(work, path)
+    """Rename the folder into place; an older program is moved away first.
+
+    Of several processes that do so at once, one after another wins.
+    """
+    for _ in range(PUBLISH_TRIES):
+        try:
+            os.rename(work, path)
+            return
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+                with write_errors(path):
+                    raise
+        _check_replaceable(path)
+        with (
+            write_errors(path),
+            tempfile.TemporaryDirectory(dir=path.parent, prefix=".") as old,
+            suppress(FileNotFoundError),  # another process was faster
+        ):
+            os.rename(path, Path(old) / "old")
+    raise FileUnwritable(path=path, what="a program", problem="the name stays taken")
+
+
+def _check_replaceable(path: Path) -> None:
+    """Only what ``save_artifact`` writes is ever moved away; a user's files are not."""
+    try:
+        others = set(os.listdir(path)) - {MANIFEST, SOURCE, CONSTANTS}
+    except FileNotFoundError:  # moved away by another process
+        return
+    except NotADirectoryError:
+        others = {path.name}
+    if others:
+        raise FileUnwritable(path=path, what="a program", problem="something else is there")
 
 
 def _digest(manifest: Mapping[str, object]) -> str:
