@@ -1,21 +1,18 @@
-"""``make_artifact``: run the passes over a graph; the result is data, not yet built or loaded."""
+"""Run the passes over a graph or a program; the result is data, not yet built or loaded."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 from photic.base.settings import text_setting
 from photic.base.trace import emit
 from photic.compiler.artifact import Argument, Artifact, KernelReport
-from photic.compiler.passes import PASSES, Compilation, check_order
+from photic.compiler.passes import PASSES, Compilation, Pass, check_order
 from photic.ir.dim import Dim, bounds, mul, product
-from photic.ir.graph import Graph, Node, named_sources
-from photic.ir.program import Kernel, Repeat, all_steps
-from photic.ir.program import Program as Steps
-from photic.loops.lower import name_of_input, name_of_state
+from photic.ir.graph import Graph
+from photic.ir.program import Kernel, Place, Program, Repeat, all_steps, named_places
 from photic.loops.nest import print_nest
 from photic.storage.files import write_atomic
 from photic.targets.registry import Target
@@ -23,10 +20,21 @@ from photic.targets.registry import Target
 
 def make_artifact(graph: Graph, target: Target) -> Artifact:
     """The compiled form of a graph, not yet built."""
-    check_order(PASSES)
-    state = Compilation(graph, target, target.machine(), Steps((), {}, {}, (), {}, {}))
+    program = Program((), {}, {}, (), {}, {})
+    return _passed(Compilation(graph, target, target.machine(), program), PASSES, "graph")
+
+
+def program_artifact(program: Program, target: Target) -> Artifact:
+    """The compiled form of a program whose functions each have one store."""
+    names = [one.name for one in PASSES]
+    later = PASSES[names.index("lower") + 1 :]
+    return _passed(Compilation(Graph(()), target, target.machine(), program), later, "program")
+
+
+def _passed(state: Compilation, passes: tuple[Pass, ...], given: str) -> Artifact:
+    check_order(passes, given)
     folder = text_setting("dump")
-    for number, one in enumerate(PASSES):
+    for number, one in enumerate(passes):
         start = time.perf_counter()
         one.run(state)
         emit("times", one.name, seconds=time.perf_counter() - start)
@@ -34,24 +42,19 @@ def make_artifact(graph: Graph, target: Target) -> Artifact:
             name = f"{number:02d}-{one.name}.txt"
             write_atomic(Path(folder) / name, one.show(state).encode())
     emit("source", "program", text=state.text)
-    return _artifact(state, graph)
+    return _artifact(state)
 
 
-def _artifact(state: Compilation, graph: Graph) -> Artifact:
+def _artifact(state: Compilation) -> Artifact:
     program, slots = state.program, state.addresses.slots
-    inputs = _arguments(named_sources(graph, "input"), name_of_input, slots)
-    states = _arguments(named_sources(graph, "state"), name_of_state, slots)
-    outputs = tuple(
-        Argument(name, value.shape, value.dtype, slots[program.outputs[name]])
-        for name, value in graph.outputs
-    )
+    results = {name: program.places[buffer] for name, buffer in program.outputs.items()}
     counters = sum(isinstance(step, Repeat) for step in all_steps(program.steps))
     return Artifact(
         sizes=program.sizes,
         counters=counters,
-        inputs=inputs,
-        outputs=outputs,
-        states=states,
+        inputs=_arguments(named_places(program, "input"), slots),
+        outputs=_arguments(results, slots),
+        states=_arguments(named_places(program, "state"), slots),
         constants=state.constants,
         constant_slots={name: slots[name] for name in state.constants},
         slots=len(slots),
@@ -65,13 +68,10 @@ def _artifact(state: Compilation, graph: Graph) -> Artifact:
     )
 
 
-def _arguments(
-    nodes: dict[str, Node], buffer: Callable[[str], str], slots: dict[str, int]
-) -> tuple[Argument, ...]:
-    """Inputs or states; one that nothing reads has no slot and is only checked."""
+def _arguments(places: dict[str, Place], slots: dict[str, int]) -> tuple[Argument, ...]:
+    buffers = {name: place.buffer for name, place in places.items()}
     return tuple(
-        Argument(name, node.shape, node.dtype, slots.get(buffer(name), -1))
-        for name, node in nodes.items()
+        Argument(name, one.shape, one.dtype, slots[one.name]) for name, one in buffers.items()
     )
 
 

@@ -26,6 +26,7 @@ from photic.ir.program import (
     Step,
     all_steps,
 )
+from photic.ir.program_text import print_program
 from photic.ir.text import print_graph
 from photic.loops.build import nest
 from photic.loops.layout import relaid
@@ -185,15 +186,10 @@ def _render(state: Compilation) -> None:
     state.text = "\n".join([dialect.head, dialect.prelude(needs), *kernels, entry])
 
 
-def _program_text(state: Compilation) -> str:
-    lines = [f"{f.name}: {f.stores[0]}" for f in state.program.functions.values()]
-    return "\n".join([*lines, "", *map(str, state.program.steps)]) + "\n"
-
-
 PASSES: tuple[Pass, ...] = (
     Pass("check", ("graph",), (), _check, lambda s: print_graph(s.graph)),
     Pass("evaluate", ("graph",), ("graph",), _evaluate, lambda s: print_graph(s.graph)),
-    Pass("lower", ("graph",), ("program",), _lower, _program_text),
+    Pass("lower", ("graph",), ("program",), _lower, lambda s: print_program(s.program)),
     Pass("choose", ("program",), ("choices",), _choose, lambda s: ""),
     Pass("lay_out", ("program", "choices"), ("program", "constants"), _lay_out, lambda s: ""),
     Pass(
@@ -208,9 +204,9 @@ PASSES: tuple[Pass, ...] = (
 )
 
 
-def check_order(passes: tuple[Pass, ...]) -> None:
-    """An assertion that nothing is read before it is made."""
-    known = {"graph"}
+def check_order(passes: tuple[Pass, ...], given: str) -> None:
+    """An assertion that nothing but what is given is read before it is made."""
+    known = {given}
     for one in passes:
         missing = set(one.reads) - known
         assert not missing, f"pass {one.name} reads {missing} before it is made"

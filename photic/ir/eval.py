@@ -26,9 +26,11 @@ from photic.ir.dim import Atom, Data, Dim, Symbol, Var, coefficient_of, substitu
 from photic.ir.dim import evaluate as number_of
 from photic.ir.dtype import BFLOAT16, DType, dtype_of
 from photic.ir.graph import Along, Graph, Item, Named, Node, Operand, Payload, Scan
+from photic.ir.index import Buffer
 from photic.ir.view import Shape, View, is_identity
 
 Array: TypeAlias = npt.NDArray[np.generic]
+Typed: TypeAlias = Node | Buffer
 Results: TypeAlias = tuple[Array, ...]  # the values of a node: one, but of a scan as many as items
 
 
@@ -136,6 +138,35 @@ class Run:
         is_half = _is_float(x.dtype) and x.dtype.itemsize == BFLOAT16.bytes
         return x.astype(np.float32) if is_half else x
 
+    def check_sizes(self, sizes: Iterable[Symbol]) -> None:
+        """Raise SizeMissing or SizeOutOfRange."""
+        for one in sizes:
+            given = int(self.lookup(one))
+            if not one.low <= given <= one.high:
+                raise errors.SizeOutOfRange(name=one.name, given=given, low=one.low, high=one.high)
+
+    def inputs(self, expected: Mapping[str, Typed], given: Mapping[str, Array]) -> dict[str, Array]:
+        """The arrays given for what is expected, each of the right shape and dtype."""
+        found: dict[str, Array] = {}
+        for name, one in expected.items():
+            if name not in given:
+                raise errors.InputMissing(name=name, expected=one, given=", ".join(given))
+            array, dtype, shape = given[name], self.dtype(one.dtype), self.shape(one.shape)
+            if array.shape != shape:
+                raise errors.InputShape(name=name, given=array.shape, expected=shape)
+            is_float = self.widen and _is_float(array.dtype) and _is_float(dtype)
+            if array.dtype != dtype and not is_float:
+                raise errors.InputDtype(name=name, given=array.dtype, expected=str(one.dtype))
+            found[name] = array.astype(dtype, copy=False)
+        return found
+
+    def states(self, expected: Mapping[str, Typed], given: Mapping[str, Array]) -> dict[str, Array]:
+        """As ``inputs``, zeros for what is not given; always copies."""
+        zeros = {k: np.zeros(self.shape(n.shape), self.dtype(n.dtype)) for k, n in expected.items()}
+        return {
+            k: np.array(array) for k, array in self.inputs(expected, {**zeros, **given}).items()
+        }
+
 
 @np.errstate(all="ignore")
 def evaluate(
@@ -153,18 +184,12 @@ def evaluate(
     Raises InputMissing, InputShape, InputDtype, SizeMissing, SizeOutOfRange.
     """
     run = Run(dict(sizes), widen)
-    _check_sizes(graph, run)
-    values: dict[Node, Results] = {}
-    for name, node in graphs.named_sources(graph, "input").items():
-        if name not in inputs:
-            raise errors.InputMissing(name=name, expected=node, given=", ".join(inputs))
-        values[node] = (_given(name, node, inputs[name], run),)
-    kept = graphs.named_sources(graph, "state")
-    for name, node in kept.items():
-        zeros = np.zeros(run.shape(node.shape), run.dtype(node.dtype))
-        values[node] = (_given(name, node, states.get(name, zeros), run),)
-    following = {name: np.array(values[node][0]) for name, node in kept.items()}
-    values = _compute(graph.roots, values, run)
+    run.check_sizes(graphs.sizes_of(graph).values())
+    sources, kept = graphs.named_sources(graph, "input"), graphs.named_sources(graph, "state")
+    following = run.states(kept, states)
+    given = {sources[name]: array for name, array in run.inputs(sources, inputs).items()}
+    given |= {kept[name]: array for name, array in following.items()}
+    values = _compute(graph.roots, {node: (array,) for node, array in given.items()}, run)
     outputs = {name: np.array(_seen(one, values, run)) for name, one in graph.outputs}
     for node, one in graph.updates:
         assert isinstance(node.attribute, Named)
@@ -186,22 +211,6 @@ def evaluate_operand(value: Operand, cache: dict[Node, Array]) -> Array:
     return _seen(value, {value.node: (cache[value.node],)}, run)
 
 
-def _check_sizes(graph: Graph, run: Run) -> None:
-    for name, size in graphs.sizes_of(graph).items():
-        given = int(run.lookup(size))
-        if not size.low <= given <= size.high:
-            raise errors.SizeOutOfRange(name=name, given=given, low=size.low, high=size.high)
-
-
-def _given(name: str, node: Node, array: Array, run: Run) -> Array:
-    shape, dtype = run.shape(node.shape), run.dtype(node.dtype)
-    if array.shape != shape:
-        raise errors.InputShape(name=name, given=array.shape, expected=shape)
-    if array.dtype == dtype or (run.widen and _is_float(array.dtype) and _is_float(dtype)):
-        return array.astype(dtype, copy=False)
-    raise errors.InputDtype(name=name, given=array.dtype, expected=str(node.dtype))
-
-
 # --- nodes ----------------------------------------------------------------------------------
 
 
@@ -219,9 +228,7 @@ def _order(roots: Iterable[Node], known: Mapping[Node, Results]) -> list[Node]:
     return list(done)
 
 
-def _compute(
-    roots: Iterable[Node], known: Mapping[Node, Results], run: Run
-) -> dict[Node, Results]:
+def _compute(roots: Iterable[Node], known: Mapping[Node, Results], run: Run) -> dict[Node, Results]:
     """The values of the roots (and what is known); other nodes are freed after their last use."""
     roots = tuple(roots)
     order = _order(roots, known)

@@ -113,6 +113,20 @@ class Program:
     constants: dict[str, Payload]
 
 
+PREFIX: dict[Role, str] = {"input": "in_", "output": "out_", "state": "state_"}
+
+
+def name_of(role: Role, name: str) -> str:
+    """The buffer of an input, output or state that users know by a name."""
+    return PREFIX[role] + name
+
+
+def named_places(program: Program, role: Role) -> dict[str, Place]:
+    """The places of inputs, outputs or states by the names that users know."""
+    places = program.places.items()
+    return {name[len(PREFIX[role]) :]: place for name, place in places if place.role == role}
+
+
 def all_steps(steps: tuple[Step, ...]) -> Iterator[Step]:
     """Every step, those inside bodies included, in order."""
     for step in steps:

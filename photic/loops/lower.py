@@ -28,7 +28,7 @@ from photic.ir.graph import (
     topological,
 )
 from photic.ir.index import Buffer, Expr, Store
-from photic.ir.program import ROW_MAJOR, Copy, Place, Program, Repeat, Role, Step
+from photic.ir.program import ROW_MAJOR, Copy, Place, Program, Repeat, Role, Step, name_of
 from photic.ir.view import Shape, is_identity
 from photic.loops.place import choose_stored
 from photic.loops.share import Functions
@@ -195,8 +195,8 @@ def _works(low: _Lowering) -> tuple[list[_Work], list[_Work]]:
     pinned = {one.node for _, one in (*graph.outputs, *graph.updates)}
     works = _body(low, list(graph.roots), pinned, _claims(low))
     for name, value in graph.outputs:
-        if name_of_output(name) not in low.places:
-            target = low.place(name_of_output(name), value.shape, value.node, "output")
+        if name_of("output", name) not in low.places:
+            target = low.place(name_of("output", name), value.shape, value.node, "output")
             works.append(low.store(target, value, None))
     late: list[_Work] = []
     for state, value in graph.updates:
@@ -208,30 +208,15 @@ def _works(low: _Lowering) -> tuple[list[_Work], list[_Work]]:
     return works, late
 
 
-def name_of_output(name: str) -> str:
-    """The buffer of an output."""
-    return f"out_{name}"
-
-
-def name_of_state(name: str) -> str:
-    """The buffer of a state."""
-    return f"state_{name}"
-
-
-def name_of_input(name: str) -> str:
-    """The buffer of an input."""
-    return f"in_{name}"
-
-
 def _place_sources(low: _Lowering, nodes: Iterable[Node]) -> None:
     for node in nodes:
         attribute = node.attribute
         if node in low.translation.buffers or node in low.translation.slices:
             continue
         if node.op == "input" and isinstance(attribute, Named):
-            buffer = low.place(name_of_input(attribute.name), node.shape, node, "input")
+            buffer = low.place(name_of("input", attribute.name), node.shape, node, "input")
         elif node.op == "state" and isinstance(attribute, Named):
-            buffer = low.place(name_of_state(attribute.name), node.shape, node, "state")
+            buffer = low.place(name_of("state", attribute.name), node.shape, node, "state")
         elif isinstance(attribute, Payload) and node.shape != ():
             name = f"c{len(low.constants)}"
             buffer = low.place(name, node.shape, node, "constant")
@@ -247,7 +232,7 @@ def _claims(low: _Lowering) -> dict[Node, Buffer]:
     claims = {value: low.translation.buffers[state] for value, state in low.over.items()}
     for name, value in low.graph.outputs:
         if _is_plain(value) and value.node not in claims:
-            target = low.place(name_of_output(name), value.shape, value.node, "output")
+            target = low.place(name_of("output", name), value.shape, value.node, "output")
             claims[value.node] = target
     return claims
 
@@ -354,7 +339,7 @@ def _reads_in_place(writer: _Work, low: _Lowering) -> bool:
 
 
 def _program(low: _Lowering, works: list[_Work]) -> Program:
-    outputs = {name: name_of_output(name) for name, _ in low.graph.outputs}
+    outputs = {name: name_of("output", name) for name, _ in low.graph.outputs}
     for name, value in low.graph.outputs:
         if outputs[name] not in low.places:
             outputs[name] = low.translation.buffers[value.node].name

@@ -20,9 +20,8 @@ from fuzz.movements import Array, number
 from photic.codegen.entry import POOL, Addresses, entry_source, scratch_stride
 from photic.compiler.passes import PASSES, Compilation
 from photic.ir.graph import Graph
-from photic.ir.program import Program
+from photic.ir.program import Program, name_of
 from photic.loops.layout import elements
-from photic.loops.lower import name_of_input, name_of_state
 from photic.loops.target import Machine
 from photic.targets.c.pool import pool
 from photic.targets.c.toolchain import load_library
@@ -108,8 +107,8 @@ class _Run:
         self, inputs: Mapping[str, Array], states: Mapping[str, Array]
     ) -> tuple[dict[str, Array], dict[str, Array], list[str]]:
         program, addresses = self.state.program, self.state.addresses
-        given = {name_of_input(name): array for name, array in inputs.items()}
-        given |= {name_of_state(name): array for name, array in states.items()}
+        given = {name_of("input", name): array for name, array in inputs.items()}
+        given |= {name_of("state", name): array for name, array in states.items()}
         given |= self.state.constants
         table = (ctypes.c_void_p * max(1, len(addresses.slots)))()
         for name, slot in addresses.slots.items():
@@ -125,7 +124,7 @@ class _Run:
         broken = [name for name, one in self.buffers.items() if not one.is_intact]
         broken += [name for name, array in given.items() if self.is_changed(name, array)]
         outputs = {name: self.array(buffer) for name, buffer in program.outputs.items()}
-        after = {name: self.array(name_of_state(name)) for name in states}
+        after = {name: self.array(name_of("state", name)) for name in states}
         return outputs, after, broken
 
     def placed(self, name: str, slot: int, given: Mapping[str, Array]) -> Guarded:
