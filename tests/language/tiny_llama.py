@@ -13,6 +13,7 @@ from pathlib import Path
 
 import gguf
 import numpy as np
+from language.vocabulary import small_metadata
 from numpy.typing import NDArray
 
 from photic.frontends.gguf.reader import open_gguf
@@ -145,6 +146,17 @@ def _add(writer: gguf.GGUFWriter, key: str, value: object) -> None:
             writer.add_array(key, value)
         case _:
             raise TypeError(key)
+
+
+def write_talking(path: Path, changes: Changes = PLAIN, context: int = CONTEXT) -> Arrays:
+    """A model with the small vocabulary of vocabulary.py, whose embedding is its head."""
+    table = small_metadata()
+    tokens = table["tokenizer.ggml.tokens"]
+    assert isinstance(tokens, list)
+    sizes = Sizes(vocabulary=len(tokens))
+    found = {**table, "llama.context_length": context, **changes.keys}
+    tensors = {"output.weight": None, **changes.tensors}
+    return write(path, sizes, random_tensors(sizes), Changes(found, tensors, changes.types))
 
 
 # --- running --------------------------------------------------------------------------------
