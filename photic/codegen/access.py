@@ -48,6 +48,9 @@ class _Spelled:
     def variables(self) -> set[Var]:
         return set()
 
+    def shown(self) -> str:
+        return self.text
+
 
 def dim(frame: Frame, value: Dim, over: tuple[Var, ...], point: Point, lane: Dim = 0) -> str:
     """The C text of an index at a point, at one lane (the first unless said)."""

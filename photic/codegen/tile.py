@@ -96,11 +96,19 @@ class TilePrinter:
         return self.frame.joined(word, source.short, values, expr.dtype)
 
     def _conjunction(self, expr: Expr) -> Value:
-        """Both conditions; what the second loads is guarded by the first."""
-        first = self.emit(expr.children[0])
-        with self.frame.under(self._with(expr.children[0])):
-            second = self.emit(expr.children[1])
-        return self.frame.joined("and", "bool", [first, second], BOOL)
+        """Conditions; what one loads is guarded by the index conditions among those before it.
+
+        Conditions that load nothing come first, so that they guard all others.
+        """
+        frame, guard, found = self.frame, self.frame.guard, list[Value]()
+        for term in sorted(form.conjuncts(expr), key=_loads):
+            with frame.under(guard):
+                found.append(self.emit(term))
+            guard = (*guard, term) if isinstance(term.attribute, Order) else guard
+        result = found[0]
+        for value in found[1:]:
+            result = frame.joined("and", "bool", [result, value], BOOL)
+        return result
 
     def _select(self, expr: Expr) -> Value:
         """A choice; index conditions guard the loads of either side."""
@@ -116,6 +124,10 @@ class TilePrinter:
         """The index conditions that hold here, and those of one more condition."""
         terms = [one for one in form.conjuncts(condition) if isinstance(one.attribute, Order)]
         return tuple(dict.fromkeys([*self.frame.guard, *terms]))
+
+
+def _loads(expr: Expr) -> bool:
+    return any(True for _ in form.loads(expr))
 
 
 def _is_conjunction(expr: Expr) -> bool:

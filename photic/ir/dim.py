@@ -77,6 +77,9 @@ class Computed(Protocol):
     def variables(self) -> set[Var]:
         """The axis variables that it depends on."""
 
+    def shown(self) -> str:
+        """A short text that only an equal value has."""
+
 
 @dataclass(frozen=True, slots=True)
 class Data:
@@ -87,7 +90,7 @@ class Data:
     high: int
 
     def __str__(self) -> str:
-        return f"data({self.value}, {self.low}, {self.high})"
+        return f"data({self.value.shown()}, {self.low}, {self.high})"
 
 
 Atom: TypeAlias = Symbol | Var | FloorDiv | Mod | Data

@@ -9,10 +9,13 @@ store bind the same one. Nothing here knows loops or machines.
 
 from __future__ import annotations
 
+import hashlib
 import threading
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TypeAlias
 
 from photic.ir.dim import (
@@ -32,7 +35,8 @@ from photic.ir.dim import (
 from photic.ir.dtype import BOOL, INT64, DType
 from photic.ir.ops import PRIMITIVES
 
-REDUCTIONS = ("sum", "max")
+SHOWN_VALUES = 16  # a value inside an index with more parts is shown by its digest
+LONG_TEXT = 32  # characters; a value used twice whose text is longer is printed once
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +91,7 @@ class Plain:
 
 Attribute: TypeAlias = Access | Literal | Position | Order | Over | Plain
 PLAIN = Plain()
+Build: TypeAlias = Callable[["Expr", tuple["Expr", ...], Callable[[Dim], Dim]], "Expr"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -114,6 +119,11 @@ class Expr:
         """The variables it depends on."""
         return set(self.free)
 
+    def shown(self) -> str:
+        """Its text, or a digest of it where that is long: equal for equal values only."""
+        few = list(islice(walk(self), SHOWN_VALUES + 1))
+        return str(self) if len(few) <= SHOWN_VALUES else _digest(self)
+
 
 _interned: weakref.WeakValueDictionary[tuple[object, ...], Expr] = weakref.WeakValueDictionary()
 _lock = threading.Lock()
@@ -140,9 +150,7 @@ OPERANDS: dict[str, int] = {  # how many values each operation has inside
 
 
 def _free(children: tuple[Expr, ...], attribute: Attribute) -> frozenset[Var]:
-    found: set[Var] = set()
-    for child in children:
-        found |= child.free
+    found: set[Var] = set().union(*(child.free for child in children))
     for dim in dims_of(attribute):
         found |= variables(dim)
     if isinstance(attribute, Over):
@@ -324,9 +332,15 @@ def _either_or(one: Expr, other: Expr) -> Expr | None:
 
 
 def cast(value: Expr, dtype: DType) -> Expr:
-    """The value in another dtype; the integer of an index stays an index."""
+    """The value in another dtype. There and back is no cast; what a mask leaves out stays out."""
     if value.dtype == dtype:
         return value
+    is_alike = value.dtype.kind == dtype.kind != "bool"
+    is_back = value.op == "cast" and value.children[0].dtype == dtype
+    if is_alike and is_back and value.dtype.bytes > dtype.bytes:
+        return value.children[0]
+    if is_alike and value.op == "select" and value.children[2] is zero(value.dtype):
+        return select(value.children[0], cast(value.children[1], dtype), zero(dtype))
     return make("cast", (value,), PLAIN, dtype)
 
 
@@ -338,6 +352,10 @@ def select(condition: Expr, yes: Expr, no: Expr) -> Expr:
         return no
     if yes.op == "select" and yes.children[2] is no:
         return select(both(condition, yes.children[0]), yes.children[1], no)
+    if no is FALSE:
+        return both(condition, yes)
+    if no is TRUE and yes is FALSE:
+        return negation(condition)
     return make("select", (condition, yes, no), PLAIN, yes.dtype)
 
 
@@ -390,7 +408,12 @@ def _pinned(axis: Var, low: Expr, high: Expr) -> Dim | None:
 
 
 def _uncast(value: Expr) -> Expr:
-    return value.children[0] if value.op == "cast" and value.dtype.kind == "int" else value
+    """The index whose value a cast to an integer holds, if it does not wrap around."""
+    if value.op == "cast" and value.dtype.kind == "int":
+        place = _position(value.children[0])
+        if place is not None and at_most(place, value.dtype.high):
+            return value.children[0]
+    return value
 
 
 def _negated_pair(condition: Expr) -> tuple[Expr, Expr] | None:
@@ -437,55 +460,48 @@ def rebuilt(expr: Expr, children: tuple[Expr, ...], dim: Callable[[Dim], Dim]) -
     return unary(expr.op, children[0]) if len(children) == 1 else binary(expr.op, *children)
 
 
-def transform(expr: Expr, dim: Callable[[Dim], Dim]) -> Expr:
-    """Every index in the value mapped by ``dim``, shared parts once."""
+def rewritten(root: Expr, table: Mapping[Atom, Dim], build: Build) -> Expr:
+    """``build(value, children rebuilt, map of indices)`` for every value, children first.
+
+    Indices have atoms replaced by ``table``; what they read from data is rebuilt as well.
+    """
     done: dict[Expr, Expr] = {}
+    known = dict(table)
 
-    def visit(one: Expr) -> Expr:
-        if one not in done:
-            done[one] = rebuilt(one, tuple(visit(child) for child in one.children), dim)
-        return done[one]
+    def dim(one: Dim) -> Dim:
+        return substitute(one, known)
 
-    return visit(expr)
+    for one in walk(root):
+        for atom, inner in data_in(dims_of(one.attribute)):
+            known.setdefault(atom, data(done[inner], atom.low, atom.high))
+        done[one] = build(one, tuple(done[child] for child in one.children), dim)
+    return done[root]
 
 
 def substitute_expr(expr: Expr, table: Mapping[Atom, Dim]) -> Expr:
     """Replace index atoms everywhere."""
-    if not any(isinstance(atom, Var) for atom in table) or expr.free & set(table):
-        return transform(expr, lambda dim: substitute(dim, table))
-    return expr
+    axes = {atom for atom in table if isinstance(atom, Var)}
+    is_by_axes = len(axes) == len(table)
+
+    def build(one: Expr, children: tuple[Expr, ...], dim: Callable[[Dim], Dim]) -> Expr:
+        return one if is_by_axes and not one.free & axes else rebuilt(one, children, dim)
+
+    return expr if is_by_axes and not expr.free & axes else rewritten(expr, table, build)
 
 
 def renamed(expr: Expr, table: Mapping[Atom, Dim], buffers: Mapping[Buffer, Buffer]) -> Expr:
     """The value over other buffers and variables (those of reductions included)."""
-    done: dict[Expr, Expr] = {}
 
-    def dim(one: Dim) -> Dim:
-        return substitute(_with_data(one, visit), table)
-
-    def visit(one: Expr) -> Expr:
-        if one in done:
-            return done[one]
-        children = tuple(visit(child) for child in one.children)
+    def build(one: Expr, children: tuple[Expr, ...], dim: Callable[[Dim], Dim]) -> Expr:
         attribute = one.attribute
         if isinstance(attribute, Access):
-            done[one] = load(buffers[attribute.buffer], map(dim, attribute.index))
-        elif isinstance(attribute, Over):
+            return load(buffers[attribute.buffer], map(dim, attribute.index))
+        if isinstance(attribute, Over):
             (axis,) = variables(table[attribute.axis])
-            done[one] = make(one.op, children, Over(axis), one.dtype)
-        else:
-            done[one] = rebuilt(one, children, dim)
-        return done[one]
+            return make(one.op, children, Over(axis), one.dtype)
+        return rebuilt(one, children, dim)
 
-    return visit(expr)
-
-
-def _with_data(value: Dim, visit: Callable[[Expr], Expr]) -> Dim:
-    """An index with the values inside its data atoms mapped."""
-    table: dict[Atom, Dim] = {
-        atom: data(visit(inner), atom.low, atom.high) for atom, inner in data_in([value])
-    }
-    return substitute(value, table) if table else value
+    return rewritten(expr, table, build)
 
 
 def data_in(index: Iterable[Dim]) -> Iterator[tuple[Data, Expr]]:
@@ -503,6 +519,14 @@ def dim_depends(value: Dim, axes: Iterable[Var]) -> bool:
 
 def walk(*roots: Expr) -> Iterator[Expr]:
     """Every value inside, once, children first; values inside data indices included."""
+
+    def parts(one: Expr) -> tuple[Expr, ...]:
+        return (*one.children, *(value for _, value in data_in(dims_of(one.attribute))))
+
+    return _ordered(roots, parts)
+
+
+def _ordered(roots: Iterable[Expr], parts: Callable[[Expr], tuple[Expr, ...]]) -> Iterator[Expr]:
     seen: set[Expr] = set()
     stack = [(one, False) for one in roots]
     while stack:
@@ -514,8 +538,7 @@ def walk(*roots: Expr) -> Iterator[Expr]:
             yield one
             continue
         stack.append((one, True))
-        stack += [(child, False) for child in one.children]
-        stack += [(value, False) for _, value in data_in(dims_of(one.attribute))]
+        stack += [(part, False) for part in parts(one)]
 
 
 def walk_store(store: Store) -> Iterator[Expr]:
@@ -553,7 +576,35 @@ class Store:
         return f"{self.buffer.name}[{index}] = {self.value}  for {axes}"
 
 
-def _text(expr: Expr) -> str:
+def _text(root: Expr) -> str:
+    """The value as text; long parts that are used twice stand behind it, under names."""
+    parts = list(_ordered((root,), lambda one: one.children))
+    uses = Counter(child for one in parts for child in one.children)
+    texts: dict[Expr, str] = {}
+    named: list[str] = []
+    for one in parts:
+        texts[one] = _spelled(one, [texts[child] for child in one.children])
+        if uses[one] > 1 and len(texts[one]) > LONG_TEXT:
+            named.append(f"%{len(named)} = {texts[one]}")
+            texts[one] = f"%{len(named) - 1}"
+    return texts[root] + (f" where {', '.join(named)}" if named else "")
+
+
+_digests: weakref.WeakKeyDictionary[Expr, str] = weakref.WeakKeyDictionary()
+
+
+def _digest(expr: Expr) -> str:
+    """A text that only an equal value has."""
+    for one in walk(expr):
+        if one not in _digests:
+            parts = [_digests[child] for child in one.children]
+            text = f"{one.dtype} {one.op} {_spelled(one, parts)}"
+            _digests[one] = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+    return _digests[expr]
+
+
+def _spelled(expr: Expr, parts: list[str]) -> str:
+    """An operation with the texts of its operands."""
     attribute = expr.attribute
     if isinstance(attribute, Access):
         return f"{attribute.buffer.name}[{', '.join(map(str, attribute.index))}]"
@@ -563,7 +614,7 @@ def _text(expr: Expr) -> str:
         return f"iota({attribute.index})"
     if isinstance(attribute, Order):
         return f"positive({attribute.gap})"
-    inner = ", ".join(_text(child) for child in expr.children)
+    inner = ", ".join(parts)
     if isinstance(attribute, Over):
         return f"{expr.op}({attribute.axis.name}:{attribute.axis.extent}, {inner})"
     return f"{expr.dtype.short}({inner})" if expr.op == "cast" else f"{expr.op}({inner})"
