@@ -13,17 +13,19 @@ proof nor the samples decide; that values are finite; anything about what the gr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 from photic.base.errors import BrokenGraph, PhoticError
 from photic.ir import dim as dims
 from photic.ir import graph as graphs
-from photic.ir.dim import Data, Dim, Symbol, Var, at_most, atoms, evaluate, symbols, variables
+from photic.ir.dim import Atom, Data, Dim, Var, at_most, atoms, evaluate, symbols, variables
 from photic.ir.dtype import INT64, DType, dtype_of
 from photic.ir.graph import Along, Graph, Item, Named, Node, Operand, Payload, Scan, To
+from photic.ir.index import Expr
 from photic.ir.ops import PRIMITIVE
 from photic.ir.view import Shape, View
 
@@ -76,23 +78,24 @@ def _check_region(roots: Iterable[Node]) -> None:
 # --- nodes ----------------------------------------------------------------------------------
 
 
-def _primitive_dtype(node: Node) -> DType | None:
+def result_dtype(op: str, operands: Iterable[Operand | Expr]) -> DType | None:
+    """The dtype of a primitive of these operands, or None if they do not fit."""
     try:
-        return PRIMITIVE[node.op].result(node.op, tuple(one.dtype for one in node.operands))
+        return PRIMITIVE[op].result(op, tuple(one.dtype for one in operands))
     except PhoticError:
         return None
 
 
 def _elementwise(node: Node) -> bool:
     is_same = all(one.shape == node.shape for one in node.operands)
-    return is_same and _primitive_dtype(node) == node.dtype
+    return is_same and result_dtype(node.op, node.operands) == node.dtype
 
 
 def _reduction(node: Node) -> bool:
     axis, shape = getattr(node.attribute, "axis", -1), node.operands[0].shape
     rest = (*shape[:axis], *shape[axis + 1 :])
     fits = isinstance(node.attribute, Along) and 0 <= axis < len(shape) and node.shape == rest
-    return fits and _primitive_dtype(node) == node.dtype
+    return fits and result_dtype(node.op, node.operands) == node.dtype
 
 
 def _copy(node: Node) -> bool:
@@ -164,56 +167,49 @@ def _view_fault(view: View, source: Shape) -> str:
     for value in (*view.index, *(one.value for one in view.bounds)):
         if variables(value) - axes or any(isinstance(one, Data) for one in atoms(value)):
             return f"has the index {value}, which is not over its own axes"
-    guards = {one.value: one.extent for one in view.bounds}
+    gaps = [gap for one in view.bounds for gap in (one.value + 1, one.extent - one.value)]
     for axis, (index, extent) in enumerate(zip(view.index, source, strict=True)):
-        is_guarded = index in guards and at_most(guards[index], extent)
-        if not is_guarded and not dims.is_within(index, extent) and _escapes(view, index, extent):
+        if not is_guarded(index, extent, gaps) and escapes(index, extent, axes, gaps):
             return f"reads axis {axis} (extent {extent}) at {index}"
     return ""
 
 
-_SAMPLED_SIZES = 64  # all of {lowest, next, middle, highest} for three sizes
+def is_guarded(index: Dim, extent: Dim, gaps: Collection[Dim]) -> bool:
+    """True only if the index is provably inside ``0 .. extent - 1`` where all gaps exceed 0."""
+    return all(
+        at_most(0, one) or any(at_most(gap - 1, one) for gap in gaps)
+        for one in (index, extent - 1 - index)
+    )
+
+
+_SAMPLES = 64  # all of {lowest, next, middle, highest} for three sizes
 
 
 @np.errstate(all="ignore")
-def _escapes(view: View, index: Dim, extent: Dim) -> bool:
-    """True if at a sample point the view reads at an index outside ``0 .. extent - 1``."""
-    dims = (index, extent, *view.shape)
-    dims += tuple(dim for one in view.bounds for dim in (one.value, one.extent))
-    sizes = sorted(set().union(*(symbols(dim) for dim in dims)), key=str)
-    for sample in range(_SAMPLED_SIZES):
-        table = {}
-        for place, size in enumerate(sizes):
-            choices = (
-                size.low,
-                min(size.low + 1, size.high),
-                (size.low + size.high) // 2,
-                size.high,
-            )
-            table[size] = np.int64(choices[sample // 4**place % len(choices)])
-        if _escapes_at(view, index, extent, table):
+def escapes(index: Dim, extent: Dim, axes: Collection[Var], gaps: Collection[Dim]) -> bool:
+    """True if at a sample point where all gaps exceed 0 the index is outside ``0 .. extent - 1``.
+
+    The points are the ends and the middle of each size's range and of each axis. Nothing may
+    depend on data.
+    """
+    sizes = {
+        one for dim in (index, extent, *gaps, *(a.extent for a in axes)) for one in symbols(dim)
+    }
+    point: dict[Atom, int] = {}
+
+    def at(value: Dim) -> npt.NDArray[np.int64]:
+        return np.asarray(evaluate(value, point.__getitem__), np.int64)
+
+    for sample in range(_SAMPLES):
+        for place, one in enumerate(sorted(sizes, key=str)):
+            ends = (one.low, min(one.low + 1, one.high), (one.low + one.high) // 2, one.high)
+            point[one] = np.int64(ends[sample // 4**place % len(ends)])  # type: ignore[assignment]
+        shape = [int(at(axis.extent)) for axis in axes]
+        grid = np.ix_(*(sorted({0, 1 % n, n // 2, n - 1}) if n > 0 else [] for n in shape))
+        point |= zip(axes, grid, strict=True)  # type: ignore[arg-type]
+        is_out = (at(index) < 0) | (at(index) >= at(extent))
+        for gap in gaps:
+            is_out = is_out & (at(gap) > 0)
+        if min(shape, default=1) > 0 and np.any(is_out):
             return True
     return False
-
-
-def _escapes_at(view: View, index: Dim, extent: Dim, sizes: dict[Symbol, np.int64]) -> bool:
-    def number(atom: Symbol | Var | Data) -> int:
-        assert isinstance(atom, Symbol)
-        return sizes[atom]  # type: ignore[return-value]
-
-    shape = [int(evaluate(one, number)) for one in view.shape]
-    if min(shape, default=1) <= 0:
-        return False
-    grid = np.ix_(*(sorted({0, 1 % n, n // 2, n - 1}) for n in shape))
-
-    def element(atom: Symbol | Var | Data) -> int:
-        if isinstance(atom, Var):
-            return grid[int(atom.name[1:])]  # type: ignore[return-value]
-        return number(atom)
-
-    is_read = np.ones((1,) * len(shape), bool)
-    for one in view.bounds:
-        value = np.asarray(evaluate(one.value, element))
-        is_read = is_read & (value >= 0) & (value < evaluate(one.extent, number))
-    place = np.asarray(evaluate(index, element))
-    return bool(np.any(is_read & ((place < 0) | (place >= evaluate(extent, number)))))
