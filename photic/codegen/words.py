@@ -36,7 +36,7 @@ class Words:
 
     def fresh(self) -> str:
         """A name not used before."""
-        return f"v{next(self.numbers)}"
+        return f"_{next(self.numbers)}"
 
     def call(self, op: str, dtype: str, lanes: int, *arguments: str) -> str:
         """A call of a prelude function, which is noted as needed."""
@@ -66,7 +66,7 @@ def _atom_text(atom: Atom, data: Callable[[Data], str] | None) -> str:
     if isinstance(atom, FloorDiv | Mod):
         top, bottom = dim_text(atom.top, data), dim_text(atom.bottom, data)
         sign = "/" if isinstance(atom, FloorDiv) else "%"
-        if bounds(atom.top)[0] >= 0:
+        if bounds(atom.top)[0] >= 0 and bounds(atom.bottom)[0] > 0:
             return f"({top} {sign} {bottom})"
         return f"floor_{'div' if sign == '/' else 'mod'}({top}, {bottom})"
     if isinstance(atom, Data):

@@ -573,8 +573,10 @@ def evaluate(value: Dim, lookup: Callable[[Symbol | Var | Data], int]) -> int:
 
 
 def _evaluate_atom(atom: Atom, lookup: Callable[[Symbol | Var | Data], int]) -> int:
-    if isinstance(atom, FloorDiv):
-        return evaluate(atom.top, lookup) // evaluate(atom.bottom, lookup)
-    if isinstance(atom, Mod):
-        return evaluate(atom.top, lookup) % evaluate(atom.bottom, lookup)
+    if isinstance(atom, FloorDiv | Mod):
+        bottom = evaluate(atom.bottom, lookup)
+        if isinstance(bottom, int) and bottom == 0:  # by an empty extent, as integers everywhere
+            return 0
+        top = evaluate(atom.top, lookup)
+        return top // bottom if isinstance(atom, FloorDiv) else top % bottom
     return lookup(atom)

@@ -159,15 +159,11 @@ def _moved(part: Part, axis: Var, value: Dim) -> Part:
 def work(store: Store) -> Dim:
     """An estimate of the operations of a store, reductions multiplied out."""
     known: dict[Expr, Dim] = {}
-
-    def visit(one: Expr) -> Dim:
-        if one not in known:
-            total: Dim = 0 if one.op in ("number", "iota") else 1
-            for child in one.children:
-                total = add(total, visit(child))
-            if isinstance(one.attribute, Over):
-                total = mul(total, one.attribute.axis.extent)
-            known[one] = total
-        return known[one]
-
-    return mul(product(axis.extent for axis in store.axes), visit(store.value))
+    for one in form.walk(store.value):
+        total: Dim = 0 if one.op in ("number", "iota") else 1
+        for child in one.children:
+            total = add(total, known[child])
+        if isinstance(one.attribute, Over):
+            total = mul(total, one.attribute.axis.extent)
+        known[one] = total
+    return mul(product(axis.extent for axis in store.axes), known[store.value])

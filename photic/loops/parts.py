@@ -7,7 +7,7 @@ do not divide one another.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 from photic.ir import index as form
@@ -82,18 +82,12 @@ def _split(store: Store, splits: dict[Var, tuple[Var, ...]]) -> Store:
 
 
 def _split_value(value: Expr, splits: dict[Var, tuple[Var, ...]], table: dict[Atom, Dim]) -> Expr:
-    done: dict[Expr, Expr] = {}
+    def build(one: Expr, children: tuple[Expr, ...], dim: Callable[[Dim], Dim]) -> Expr:
+        if isinstance(one.attribute, Over) and one.attribute.axis in splits:
+            return _nested(one.op, splits[one.attribute.axis], children[0])
+        return form.rebuilt(one, children, dim)
 
-    def visit(one: Expr) -> Expr:
-        if one not in done:
-            children = tuple(visit(child) for child in one.children)
-            if isinstance(one.attribute, Over) and one.attribute.axis in splits:
-                done[one] = _nested(one.op, splits[one.attribute.axis], children[0])
-            else:
-                done[one] = form.rebuilt(one, children, lambda dim: put(dim, table))
-        return done[one]
-
-    return visit(value)
+    return form.rewritten(value, table, build)
 
 
 def _nested(op: str, parts: tuple[Var, ...], value: Expr) -> Expr:

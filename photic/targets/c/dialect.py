@@ -8,9 +8,11 @@ from photic.targets.c.numerics import prelude
 HEAD = """\
 typedef long long int64_t;
 static inline int64_t floor_div(int64_t a, int64_t b) {
-  return a / b - ((a % b != 0) & ((a < 0) != (b < 0)));
+  return b == 0 ? 0 : a / b - ((a % b != 0) & ((a < 0) != (b < 0)));
 }
-static inline int64_t floor_mod(int64_t a, int64_t b) { return a - floor_div(a, b) * b; }
+static inline int64_t floor_mod(int64_t a, int64_t b) {
+  return b == 0 ? 0 : a - floor_div(a, b) * b;
+}
 static inline int clamp(int64_t a) {
   return a < -(1 << 30) ? -(1 << 30) : a > (1 << 30) ? (1 << 30) : (int)a;
 }
