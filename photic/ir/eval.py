@@ -93,9 +93,9 @@ def _to_odd(x: Array) -> Array:
 
 
 MEANING: Mapping[str, Callable[..., Array]] = {
-    "exp2": lambda x: np.exp2(x),
-    "log2": lambda x: np.log2(x),
-    "sin": lambda x: np.sin(x),
+    "exp2": lambda x: np.exp2(x, dtype=np.float64),
+    "log2": lambda x: np.log2(x, dtype=np.float64),
+    "sin": lambda x: np.sin(x, dtype=np.float64),
     "sqrt": lambda x: np.sqrt(x),
     "recip": lambda x: 1 / x,
     "add": lambda x, y: np.add(x, y),

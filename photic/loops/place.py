@@ -7,6 +7,7 @@ values that only constants feed are never stored. The search makes these choices
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -116,6 +117,8 @@ def _is_stored(node: Node, use: _Use, fact: _Facts) -> bool:
 
 def _repeats(node: Node, use: _Use) -> float:
     """How often each element is computed if it is not stored, at the largest sizes."""
+    if len(use.places) == MANY_PLACES:
+        return math.inf
     held = product(node.shape)
     total = 0.0
     for extents in use.places.values():
