@@ -23,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import astuple, dataclass
 from functools import lru_cache
@@ -142,6 +142,18 @@ def load_library(path: Path) -> ctypes.CDLL:
         return ctypes.CDLL(str(path))
     except OSError as error:
         raise LoadRefused(path=path, problem=str(error)) from error
+
+
+def load_together(sources: Sequence[str]) -> ctypes.CDLL:
+    """One library of several freestanding sources, loaded; nothing of it is kept on disk.
+
+    For measuring candidates: each source is compiled alone, all by one call of the compiler. Names
+    that are not static must differ. Raises CompilerMissing, CompileFailed, LoadRefused.
+    """
+    try:
+        return _somewhere(lambda folder: _load_together(folder, sources))
+    except _Refused as refused:
+        raise CompileFailed(path="not kept", output=str(refused)[:SHOWN_CHARACTERS]) from None
 
 
 @lru_cache(maxsize=1)
@@ -300,6 +312,21 @@ def _build_in(folder: Path, recipe: Recipe, links: tuple[tuple[str, ...], ...]) 
         shutil.rmtree(work / ZIG_LOCAL, ignore_errors=True)
         write_atomic(work / "sha256", f"{key} {file_sha256(library)}\n".encode())
         _publish(work, folder / key, key)
+
+
+def _load_together(folder: Path, sources: Sequence[str]) -> ctypes.CDLL:
+    names = [f"{number}.c" for number in range(len(sources))]
+    cpu = text_setting("cpu") or NATIVE
+    flags = (*COMMON_FLAGS, _processor_flag(cpu), *KERNEL_FLAGS)
+    with _work_folder(folder) as work:
+        for name, source in zip(names, sources, strict=True):
+            (work / name).write_text(source, encoding="utf-8")
+        library = work / f"together{LIBRARY_SUFFIX}"
+        _compile(work, (*flags, *names, "-o", library.name), ((),))
+        try:
+            return ctypes.CDLL(str(library))
+        except OSError as error:
+            raise LoadRefused(path=library, problem=str(error)) from error
 
 
 def _compile(work: Path, flags: tuple[str, ...], links: tuple[tuple[str, ...], ...]) -> None:
