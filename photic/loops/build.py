@@ -157,13 +157,10 @@ def _moved(part: Part, axis: Var, value: Dim) -> Part:
 
 
 def work(store: Store) -> Dim:
-    """An estimate of the operations of a store, reductions multiplied out."""
-    known: dict[Expr, Dim] = {}
-    for one in form.walk(store.value):
-        total: Dim = 0 if one.op in ("number", "iota") else 1
-        for child in one.children:
-            total = add(total, known[child])
-        if isinstance(one.attribute, Over):
-            total = mul(total, one.attribute.axis.extent)
-        known[one] = total
-    return mul(product(axis.extent for axis in store.axes), known[store.value])
+    """An estimate of operations: each value once for each point of what it depends on."""
+    values = [one for one in form.walk(store.value) if one.op not in ("number", "iota")]
+    bound = set(_reductions(store.value))
+    total: Dim = 0
+    for one in values:
+        total = add(total, product(axis.extent for axis in sorted(one.free & bound, key=str)))
+    return mul(product(axis.extent for axis in store.axes), total)

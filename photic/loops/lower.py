@@ -135,11 +135,20 @@ class _Lowering:
 
     graph: Graph
     over: dict[Node, Node]
+    sizes: dict[str, Symbol]
     places: dict[str, Place] = field(default_factory=dict)
     constants: dict[str, Payload] = field(default_factory=dict)
     translation: Translation = field(default_factory=Translation)
     functions: Functions = field(default_factory=Functions)
     names: itertools.count[int] = field(default_factory=itertools.count)
+    depth: int = 0  # scans around what is being lowered
+
+    def counter_name(self) -> str:
+        """A name for the trips of a scan here: loops at one depth share it, no size has it."""
+        name = f"trip{self.depth}"
+        while name in self.sizes:
+            name += "_"
+        return name
 
     def place(self, name: str, shape: Shape, node: Node, role: Role) -> Buffer:
         """A new buffer in the program."""
@@ -165,8 +174,9 @@ def lower(graph: Graph) -> Program:
     before; where that fails the state joins ``copied`` and the lowering starts again.
     """
     copied: set[Node] = set()
+    sizes = sizes_of(graph)
     while True:
-        low = _Lowering(graph, _overwrites(graph, copied))
+        low = _Lowering(graph, _overwrites(graph, copied), sizes)
         works, late = _works(low)
         ordered, stuck = _ordered(works, low)
         if stuck is None:
@@ -265,7 +275,7 @@ def _body(
 def _scan(low: _Lowering, node: Node, region: Scan) -> _Work:
     """A scan as ``Repeat``: carried values in buffers, next ones computed beside and copied in."""
     translation = low.translation
-    counter = symbol(f"trip{node.serial}", 0, max(0, bounds(region.trips)[1] - 1))
+    counter = symbol(low.counter_name(), 0, max(0, bounds(region.trips)[1] - 1))
     count = len(region.carried)
     works: list[_Work] = []
     for slot, start in zip(region.carried, node.operands[:count], strict=True):
@@ -275,7 +285,9 @@ def _scan(low: _Lowering, node: Node, region: Scan) -> _Work:
     for slot, sequence in zip(region.sliced, node.operands[count:], strict=False):
         translation.slices[slot] = (sequence, counter)
     _place_sources(low, topological([one.node for one in region.outputs]))
+    low.depth += 1
     inside = _body(low, [one.node for one in region.outputs], set(), {})
+    low.depth -= 1
     copies: list[Copy] = []
     results = [translation.buffers[slot] for slot in region.carried]
     for slot, value in zip(region.carried, region.outputs, strict=False):
@@ -344,7 +356,7 @@ def _program(low: _Lowering, works: list[_Work]) -> Program:
         if outputs[name] not in low.places:
             outputs[name] = low.translation.buffers[value.node].name
     return Program(
-        tuple(sizes_of(low.graph).values()),
+        tuple(low.sizes.values()),
         low.places,
         low.functions.table,
         tuple(step for work in works for step in work.steps),

@@ -2,13 +2,14 @@
 
 Promises a sound choice, not the fastest one: a reduction is computed in place of its only use when
 nothing would repeat it; a chain of element-by-element operations is recomputed while that is cheap;
-values that only constants feed are never stored. The search makes these choices by measuring.
+values that only constants feed are never stored; a chain is cut before it is too long to walk. The
+search makes these choices by measuring.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from photic.ir.dim import Atom, Dim, Var, bounds, product, substitute, var
@@ -18,6 +19,8 @@ from photic.ir.ops import SOURCES
 COSTLY = frozenset({"exp2", "log2", "sin", "sqrt", "recip"})
 FEW_REPEATS = 8  # uses of each element; up to so many recomputations cost less than a store
 MANY_PLACES = 8  # ways to read a node; more are not told apart
+LONG_CHAIN = 48  # nodes, one on another; the next that is not larger than its parts is stored
+LONGEST_CHAIN = 96  # nodes after which any is stored
 
 Place = tuple[Node, tuple[Dim, ...]]
 
@@ -46,23 +49,42 @@ class _Facts:
     leaves: frozenset[Node] = frozenset()
 
 
-def choose_stored(roots: Iterable[Node], pinned: set[Node], leaves: set[Node]) -> list[Node]:
+def choose_stored(roots: Sequence[Node], pinned: set[Node], leaves: set[Node]) -> list[Node]:
     """The nodes to store, operands first.
 
-    ``pinned`` nodes are always stored (outputs, what a loop reads); ``leaves`` are already stored
-    elsewhere and are not entered.
+    Each root is computed where it is named; ``pinned`` nodes are always stored (outputs, what a
+    loop reads); ``leaves`` are already stored elsewhere and are not entered.
     """
     order = [node for node in topological(roots) if node not in leaves]
     below = _facts(order, leaves)
     uses: dict[Node, _Use] = {node: _Use() for node in order}
     for node in pinned & set(order):
         uses[node].pinned = True
+    for number, root in enumerate(roots):
+        if root in uses:
+            uses[root].places[root, (number,)] = root.shape
     stored: set[Node] = set()
     for node in reversed(order):
         if _is_stored(node, uses[node], below[node]):
             stored.add(node)
         _pass_on(node, node in stored, uses)
+    _cut_chains(order, stored)
     return [node for node in order if node in stored]
+
+
+def _cut_chains(order: list[Node], stored: set[Node]) -> None:
+    """Store more nodes, so that none is computed from a chain that is too long."""
+    length: dict[Node, int] = {}
+    for node in order:
+        parts = [one.node for one in node.operands]
+        length[node] = 1 + max((length[one] for one in parts if one in length), default=0)
+        if node.op in (*SOURCES, "scan", "item") or node in stored:
+            length[node] = 0
+        elif length[node] > LONG_CHAIN:
+            largest = max(bounds(product(one.shape))[1] for one in parts)
+            if length[node] > LONGEST_CHAIN or bounds(product(node.shape))[1] <= largest:
+                stored.add(node)
+                length[node] = 0
 
 
 def _facts(order: list[Node], leaves: set[Node]) -> dict[Node, _Facts]:
