@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 from photic.ir.dim import Dim, Symbol
 from photic.ir.graph import Payload
-from photic.ir.index import Buffer, Store
+from photic.ir.index import Buffer, Store, buffers_read
 
 Role = Literal["input", "output", "state", "constant", "temporary"]
 
@@ -147,8 +147,11 @@ def touched(step: Step, program: Program) -> tuple[set[str], set[str]]:
     if isinstance(step, Kernel):
         function = program.functions[step.function]
         names = dict(zip((one.name for one in function.parameters), step.arguments, strict=True))
-        written = {names[store.buffer.name] for store in function.stores}
-        return set(step.arguments), written
+        needed, written = set[str](), set[str]()
+        for store in function.stores:
+            needed |= {names[one.name] for one in buffers_read(store)} - written
+            written.add(names[store.buffer.name])
+        return needed, written
     reads: set[str] = set()
     writes: set[str] = set()
     bodies = step.body if isinstance(step, Repeat) else (*step.then, *step.otherwise)
