@@ -1,0 +1,75 @@
+"""The memory of SmolLM2's program: the arena beside the sum of its buffers and the lower bound.
+
+All at the largest sizes (the model's own context): for the program of prompts and steps that
+``photic run`` uses, and for one that takes single tokens only. Then what a process really holds
+after a short and after a long prompt. Needs the model (fetched on first use).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import common
+
+from photic.frontends.gguf.reader import open_gguf
+from photic.language.llama import build
+from photic.language.llama_config import read_config
+from photic.language.memory import peak_bytes
+from photic.language.session import CHUNK_TOKENS, Session, open_session
+from photic.tensor.compiling import compile
+from photic.tensor.program import Program
+
+MEGABYTE = 1e6
+PAGE_BYTES = 4096
+STATM = Path("/proc/self/statm")
+SHORT, LONG = 36, 2048  # tokens
+
+
+def main() -> None:
+    """Measure, print, write JSON where asked."""
+    parser = common.parser(__doc__ or "")
+    arguments = parser.parse_args()
+    session = open_session("smollm2-135m", context=None, progress=lambda stage, done, total: None)
+    figures = [planned(f"up to {CHUNK_TOKENS} tokens a call", session.program)]
+    figures += [resident("opened", session), after(session, SHORT), after(session, LONG)]
+    figures += [planned("one token a call", single(session))]
+    common.report(figures, arguments.json)
+
+
+def planned(name: str, program: Program) -> common.Figure:
+    """What the memory plan says, in megabytes."""
+    artifact = program.artifact
+    return {
+        "name": name,
+        "arena_megabytes": artifact.arena_bytes / MEGABYTE,
+        "all_buffers_megabytes": artifact.buffer_bytes / MEGABYTE,
+        "lower_bound_megabytes": artifact.least_bytes / MEGABYTE,
+        "constants_megabytes": program.constant_bytes / MEGABYTE,
+        "states_megabytes": sum(one.nbytes for one in program.states.values()) / MEGABYTE,
+    }
+
+
+def single(session: Session) -> Program:
+    """The program of single tokens, compiled."""
+    file = open_gguf(session.path)
+    config = read_config(file)
+    model = build(file, config, config.context, chunk=1)
+    return compile({"logits": model.logits}, model.updates)
+
+
+def after(session: Session, count: int) -> common.Figure:
+    session.logits([1] * count)
+    return resident(f"after {count} tokens", session)
+
+
+def resident(name: str, session: Session) -> common.Figure:
+    """What the process holds now and held at most (mapped weights included), in megabytes."""
+    figure = {"name": name, "peak_megabytes": peak_bytes() / MEGABYTE}
+    if STATM.exists():
+        pages = int(STATM.read_text().split()[1])
+        figure["resident_megabytes"] = pages * PAGE_BYTES / MEGABYTE
+    return figure
+
+
+if __name__ == "__main__":
+    main()
