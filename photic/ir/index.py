@@ -33,7 +33,6 @@ from photic.ir.dim import (
     variables,
 )
 from photic.ir.dtype import BOOL, INT64, DType
-from photic.ir.ops import PRIMITIVES
 
 SHOWN_VALUES = 16  # a value inside an index with more parts is shown by its digest
 LONG_TEXT = 32  # characters; a value used twice whose text is longer is printed once
@@ -138,15 +137,6 @@ def make(op: str, children: tuple[Expr, ...], attribute: Attribute, dtype: DType
             found = Expr(op, children, attribute, dtype, _free(children, attribute))
             _interned[key] = found
         return found
-
-
-OPERANDS: dict[str, int] = {  # how many values each operation has inside
-    **dict.fromkeys(("load", "number", "iota", "less"), 0),
-    **{one.name: 2 if one.kind == "binary" else 1 for one in PRIMITIVES},
-    "cast": 1,
-    "maximum": 2,
-    "select": 3,
-}
 
 
 def _free(children: tuple[Expr, ...], attribute: Attribute) -> frozenset[Var]:
@@ -574,6 +564,12 @@ class Store:
         axes = " ".join(f"{v.name}:{v.extent}" for v in self.axes)
         index = ", ".join(map(str, self.index))
         return f"{self.buffer.name}[{index}] = {self.value}  for {axes}"
+
+
+def buffers_read(store: Store) -> set[Buffer]:
+    """The buffers that a store loads from."""
+    values = walk_store(store)
+    return {one.attribute.buffer for one in values if isinstance(one.attribute, Access)}
 
 
 def _text(root: Expr) -> str:
