@@ -19,24 +19,54 @@ from photic.ir import index as form
 from photic.ir.dim import Var
 from photic.ir.dtype import DTYPES, DType
 from photic.ir.index import Buffer, Expr, Over
+from photic.search.rules.record import all_independent
 
+# A ``literal`` or a ``dtype`` that disagrees within one class stops the run: a rule is wrong.
 SORTS = """
+(ruleset normal) (ruleset step)
 (datatype* (E (Leaf i64) (Un String E) (Bin String E E) (Select E E E) (Cast String E)
-  (Prod String M) (Pair String String M) (Reduce String String E) (Fold String String R E))
+  (Prod String String M) (Pair String String M) (Reduce String String E) (Fold String String R E))
  (R (Running String E E E E E E)) (sort M (MultiSet E)))
 (sort ToUnit (UnstableFn (E) Unit)) (sort ToPlace (UnstableFn (M E) i64))
-(relation axis (String))
+(relation axis (String)) (sort Axes (Set String)) (relation depends (E Axes))
 (function indep (String E) Unit :no-merge)
 (function at (M E) i64 :merge old)
 (relation part (M E M)) (relation two (M E E))
 (function literal (E) String :no-merge) (function dtype (E) String :no-merge)
 (function number (E) f64 :merge old)
 (function known (String String) E :no-merge)
-(relation relative (E R))
+(relation relative (E R)) (function root (i64) E :no-merge)
 (relation floating (String)) (floating "float64") (floating "float32")
 """
 
 CONSTRUCTORS = frozenset(["Leaf", "Un", "Bin", "Select", "Cast", "Prod", "Pair", "Reduce", "Fold"])
+# Facts only grow; they are saturated before every step. (part s x q): the multiset s is x and q.
+# (two s x y): it is x and y. A maximum over k inside is noted as if it were an axis "max k".
+_FACTS = """
+((= e (Prod f d s))) ((unstable-multiset-fill-index s (unstable-fn "at")))
+((= e (Pair o d s))) ((unstable-multiset-fill-index s (unstable-fn "at")))
+((= i (at s x))) ((part s x (multiset-remove s x)))
+((part s x q) (= 1 (multiset-length q))) ((two s x (multiset-pick q)))
+((depends x a) (axis j) (set-not-contains a j)) ((set (indep j x) ()))
+((= e (Un o a)) (indep j a)) ((set (indep j e) ()))
+((= e (Bin o a b)) (indep j a) (indep j b)) ((set (indep j e) ()))
+((= e (Select c a b)) (indep j c) (indep j a) (indep j b)) ((set (indep j e) ()))
+((= e (Cast d a)) (indep j a)) ((set (indep j e) ()))
+((= e (Prod f d s)) (part s x q) (indep j x) {all}) ((set (indep j e) ()))
+((= e (Pair o d s)) (part s x q) (indep j x) {all}) ((set (indep j e) ()))
+((= e (Reduce o k a))) ((set (indep k e) ()))
+((= e (Reduce o k a)) (indep j a) (!= j (+ o (+ " " k)))) ((set (indep j e) ()))
+((= e (Un o a)) (= d (dtype a))) ((set (dtype e) d))
+((= e (Bin o a b)) (= d (dtype a)) (!= o "less_than")) ((set (dtype e) d))
+((= e (Bin "less_than" a b))) ((set (dtype e) "bool"))
+((= e (Select c a b)) (= d (dtype a))) ((set (dtype e) d))
+((= e (Cast d a))) ((set (dtype e) d))
+((= e (Prod f d s))) ((set (dtype e) d))
+((= e (Pair o d s))) ((set (dtype e) d))
+((= e (Reduce o k a)) (= d (dtype a))) ((set (dtype e) d))
+""".format(all=all_independent("j", "s"))
+FACTS = "\n".join(f"(rule {line} :ruleset normal)" for line in _FACTS.strip().splitlines())
+
 COMMUTATIVE = frozenset({"add", "mul", "maximum"})
 
 
@@ -94,15 +124,15 @@ def encode(roots: Iterable[Expr]) -> tuple[str, Table]:
     for one in values:
         axes = one.free | ({one.attribute.axis} if isinstance(one.attribute, Over) else set())
         table.axes.update({axis.name: axis for axis in sorted(axes, key=lambda axis: axis.name)})
-    lines = [f'(axis "{axis}")' for axis in _tokens(table)]
+    lines = [f'(axis "{axis}")' for axis in _asked(values)]
     for one in values:
         names[one] = f"$_{len(names)}"
-        lines += [f"(let {names[one]} {_term(one, names, table)})", *_facts(one, names[one], table)]
+        lines += [f"(let {names[one]} {_term(one, names, table)})", *_facts(one, names[one])]
     for dtype in {one.dtype for one in values if one.dtype.kind != "int"}:
         lines += [
             f'(set (known "{key}" "{dtype}") {names[make(dtype)]})' for key, make in _KNOWN.items()
         ]
-    lines += [f"(let $_root{number} {names[one]})" for number, one in enumerate(roots)]
+    lines += [f"(set (root {number}) {names[one]})" for number, one in enumerate(roots)]
     return "\n".join(lines), table
 
 
@@ -119,8 +149,14 @@ def operations(root: Expr) -> Iterator[Expr]:
             stack += [(one, True), *((child, False) for child in one.children)]
 
 
-def _tokens(table: Table) -> list[str]:
-    return [*table.axes, *map(extremum_of, table.axes)]
+def _asked(values: Iterable[Expr]) -> dict[str, None]:
+    """What ``indep`` can be asked for: axes that a reduction binds, and maxima over them."""
+    found: dict[str, None] = {}
+    for one in values:
+        if isinstance(one.attribute, Over):
+            name = one.attribute.axis.name
+            found |= dict.fromkeys([name, extremum_of(name)] if one.op == "max" else [name])
+    return found
 
 
 def _term(one: Expr, names: dict[Expr, str], table: Table) -> str:
@@ -131,7 +167,7 @@ def _term(one: Expr, names: dict[Expr, str], table: Table) -> str:
     if isinstance(one.attribute, Over):
         return f'(Reduce "{one.op}" "{one.attribute.axis.name}" {children})'
     if one.op == "mul" and one.dtype.kind == "float":
-        return f'(Prod "{one.dtype}" (multiset-of {children}))'
+        return f'(Prod "" "{one.dtype}" (multiset-of {children}))'
     if one.op in COMMUTATIVE:
         return f'(Pair "{one.op}" "{one.dtype}" (multiset-of {children}))'
     if one.op == "cast":
@@ -141,13 +177,13 @@ def _term(one: Expr, names: dict[Expr, str], table: Table) -> str:
     return f'({"Un" if len(one.children) == 1 else "Bin"} "{one.op}" {children})'
 
 
-def _facts(one: Expr, name: str, table: Table) -> Iterator[str]:
+def _facts(one: Expr, name: str) -> Iterator[str]:
     """What rules may know of a leaf; facts of operations are derived."""
     if one.children:
         return
     yield f'(set (dtype {name}) "{one.dtype}")'
-    free = {axis.name for axis in one.free}
-    yield from (f'(set (indep "{axis}" {name}) ())' for axis in _tokens(table) if axis not in free)
+    free = " ".join(sorted(f'"{axis.name}"' for axis in one.free))
+    yield f"(depends {name} (set-of {free}))"
     if one.op == "number":
         value = float(form.value_of(one))
         text = repr(value) if math.isfinite(value) else "NaN" if value != value else f"{value}"

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
 from photic.base.trace import emit
 from photic.ir.index import Expr
-from photic.search.language import CONSTRUCTORS, SORTS, ENode, Table, encode
-from photic.search.rules.facts import FACTS
+from photic.search.language import CONSTRUCTORS, FACTS, SORTS, ENode, Table, encode
 from photic.search.rules.record import Rule
 
 if TYPE_CHECKING:
@@ -80,12 +79,12 @@ def saturate(values: Iterable[Expr], rules: Iterable[Rule], limits: Limits) -> E
 
     values, rules, start = tuple(values), tuple(rules), time.perf_counter()
     terms, table = encode(values)
-    lines = [SORTS, "(ruleset facts) (ruleset rules)"]
-    lines += [rule.text("facts" if rule in FACTS else "rules") for rule in (*FACTS, *rules)]
     engine, guard = Engine(), _Guard()
-    _run(engine, "\n".join([*lines, terms]))
+    # terms before rules: after them each costs ten times as long
+    _run(engine, "\n".join([SORTS, terms, FACTS, *(rule.text() for rule in rules)]))
     with guard:
-        stopped, matches = _steps(engine, limits, start)
+        stopped, counts = _steps(engine, limits, start)
+        matches = {rule.name: counts[rule.name] for rule in rules}
         graph = _read(engine, table, len(values), stopped, matches)
     if guard.kind is not None:
         assert rules, f"the facts contradict one another: {guard.problem}"
@@ -99,11 +98,11 @@ def _run(engine: Engine, text: str) -> list[RunScheduleOutput]:
     return engine.run_program(*engine.parse_program(text))  # type: ignore[return-value]
 
 
-def _steps(engine: Engine, limits: Limits, start: float) -> tuple[Stop, dict[str, int]]:
+def _steps(engine: Engine, limits: Limits, start: float) -> tuple[Stop, Counter[str]]:
     matches: Counter[str] = Counter()
     stopped: Stop = "steps"
     for _ in range(limits.steps):
-        (done,) = _run(engine, "(run-schedule (seq (saturate (run facts)) (run rules)))")
+        (done,) = _run(engine, "(run-schedule (seq (saturate (run normal)) (run step)))")
         matches.update(done.report.num_matches_per_rule)
         (sizes,) = _run(engine, "(print-size)")
         if not done.report.updated:
@@ -114,8 +113,8 @@ def _steps(engine: Engine, limits: Limits, start: float) -> tuple[Stop, dict[str
             stopped = "seconds"
         if stopped != "steps":
             break
-    _run(engine, "(run-schedule (saturate (run facts)))")
-    return stopped, dict(matches)
+    _run(engine, "(run-schedule (saturate (run normal)))")
+    return stopped, matches
 
 
 def minimal_rules(
@@ -167,22 +166,40 @@ def _read(
 ) -> EGraph:
     functions = engine.freeze().functions
     reader = _Reader(engine, {}, {})
-    tops = tuple(reader.number(functions[f"$_root{k}"].rows[0].output) for k in range(roots))
+    tops = {
+        engine.value_to_i64(row.inputs[0]): reader.number(row.output)
+        for row in functions["root"].rows
+    }
     for row in functions["Running"].rows:
         reader.running[row.output] = reader.node("Running", functions["Running"], row).children
     classes: dict[int, list[ENode]] = {}
     for name in sorted(CONSTRUCTORS):
-        for row in functions[name].rows:
+        for row in (one for one in functions[name].rows if not one.subsumed):
             node = reader.node(name, functions[name], row)
             classes.setdefault(reader.number(row.output), []).append(node)
-    free = {number: set(table.axes) for number in classes}
-    for row in functions["indep"].rows:
-        free[reader.number(row.inputs[1])].discard(engine.value_to_string(row.inputs[0]))
     return EGraph(
         {number: tuple(nodes) for number, nodes in classes.items()},
-        tops,
-        {number: frozenset(axes) for number, axes in free.items()},
+        tuple(tops[number] for number in range(roots)),
+        _free(classes, table),
         table,
         stopped,
         matches,
     )
+
+
+def _free(classes: Mapping[int, Sequence[ENode]], table: Table) -> dict[int, frozenset[str]]:
+    """The axes that each class depends on: what all its operations depend on."""
+    every = frozenset(table.axes)
+    free = dict.fromkeys(classes, every)
+
+    def of(node: ENode) -> frozenset[str]:
+        if node.op == "Leaf":
+            return frozenset(axis.name for axis in table.leaves[int(node.attributes[0])].free)
+        below = frozenset[str]().union(*(free[child] for child in node.children))
+        return below - {str(node.attributes[1])} if node.op in ("Reduce", "Fold") else below
+
+    while True:
+        fewer = {k: every.intersection(*map(of, nodes)) for k, nodes in classes.items()}
+        if fewer == free:
+            return free
+        free.update(fewer)

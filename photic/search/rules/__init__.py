@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from photic.search.rules.algebra import ALGEBRA
-from photic.search.rules.facts import FACTS
 from photic.search.rules.folds import FOLDS
 from photic.search.rules.record import Rule
 
-TOPICS: dict[str, tuple[Rule, ...]] = {"facts": FACTS, "algebra": ALGEBRA, "folds": FOLDS}
+TOPICS: dict[str, tuple[Rule, ...]] = {"algebra": ALGEBRA, "folds": FOLDS}
 
 
 def rules_without(*topics: str) -> tuple[Rule, ...]:

@@ -1,79 +1,94 @@
 """Algebra of products, sums and maxima.
 
-Products are flattened only as the body of a sum, on the level of the sum: elsewhere
-``p * 2**k * 2**k`` may be written so that nothing overflows, and stays. Sums are never flattened.
+A product is flattened only as the body of a sum, where it is a term of its own (``flat``):
+elsewhere ``p * 2**k * 2**k`` may be written so that nothing overflows, and stays. Additions are
+never flattened. Rules that only reorder sums do not exist: order is a choice of loops.
 """
 
 from __future__ import annotations
 
-from photic.search.rules.facts import all_independent, independent
-from photic.search.rules.record import Rule
+from photic.search.rules.record import Rule, all_independent, some_independent
 
 ALGEBRA: tuple[Rule, ...] = (
     Rule(
-        name="product of one",
-        left="(Prod d s)",
-        right="x",
-        when="(= i (at s x)) (= 1 (multiset-length s))",
-        why="what other rules leave of a product",
+        name="product in a sum",
+        left='(Reduce "sum" j (Prod "" d s))',
+        right='(Reduce "sum" j (Prod "flat" d s))',
+        when="",
+        why="a name for the body of the sum under which it may be flattened",
         kind="exact",
+        first=True,
     ),
     Rule(
         name="flatten a product in a sum",
-        left='(Reduce "sum" j (Prod d s))',
-        right='(Reduce "sum" j (Prod d (multiset-sum q t)))',
-        when="(part s x q) (= x (Prod d t))",
-        why="multiplication associates in the reals; a partial product may be out of range",
+        left='(Prod "flat" d s)',
+        right='(Prod "flat" d (multiset-sum q t))',
+        when="(part s x q) (= x (Prod f d t))",
+        why="multiplication associates in the reals",
         kind="real",
+        first=True,
+        drops=True,
+    ),
+    Rule(
+        name="product of one in a sum",
+        left='(Reduce "sum" j (Prod "flat" d s))',
+        right='(Reduce "sum" j x)',
+        when="(part s x q) (= 0 (multiset-length q))",
+        why="what other rules leave",
+        kind="exact",
+        first=True,
     ),
     Rule(
         name="factors out of a sum",
-        left='(Reduce "sum" j (Prod d s))',
-        right='(Prod d (multiset-insert out (Reduce "sum" j (Prod d (multiset-subtract s out)))))',
-        when=f"(indep j x) (part s x q) (= out {independent('j', 's')})"
-        " (> (multiset-length s) (multiset-length out))",
-        why="sum of c*x is c times sum of x: all factors that do not depend on the axis at once",
+        left='(Reduce "sum" j (Prod "flat" d s))',
+        right='(Prod "" d (multiset-insert out'
+        ' (Reduce "sum" j (Prod "flat" d (multiset-subtract s out)))))',
+        when=some_independent("j", "s"),
+        why="the sum of c*x is c times the sum of x: all that do not depend on the axis at once",
         kind="real",
     ),
     Rule(
         name="distribute over an addend that loses the axis",
-        left='(Reduce "sum" j (Prod d s))',
-        right='(Pair "add" d (multiset-of (Reduce "sum" j (Prod d (multiset-insert q a)))'
-        ' (Reduce "sum" j (Prod d (multiset-insert q b)))))',
+        left='(Reduce "sum" j (Prod "flat" d s))',
+        right='(Pair "add" d (multiset-of (Reduce "sum" j (Prod "flat" d (multiset-insert q a)))'
+        ' (Reduce "sum" j (Prod "flat" d (multiset-insert q b)))))',
         when='(part s x q) (= x (Pair "add" d m)) (two m a b) (indep j b)',
-        why="(a + b)*y summed: b leaves the second sum (scales and minimums of quantised blocks)",
+        why="(a + b)*y: b leaves the second sum (scales and least values of quantised blocks)",
         kind="real",
     ),
     Rule(
-        name="sum of a sum of two",
+        name="sum of two addends",
         left='(Reduce "sum" j (Pair "add" d m))',
         right='(Pair "add" d (multiset-of (Reduce "sum" j a) (Reduce "sum" j b)))',
-        when="(two m a b)",
+        when="(two m a b) (floating d)",
         why="addition associates and commutes in the reals",
         kind="real",
     ),
     Rule(
-        name="swap two sums",
-        left='(Reduce "sum" i (Reduce "sum" j a))',
-        right='(Reduce "sum" j (Reduce "sum" i a))',
-        when="",
-        why="neither extent depends on the other axis",
+        name="swap two sums where a factor leaves the inner one",
+        left='(Reduce "sum" i (Reduce "sum" j (Prod "flat" d s)))',
+        right='(Reduce "sum" j (Prod "flat" d (multiset-insert out'
+        ' (Reduce "sum" i (Prod "flat" d (multiset-subtract s out))))))',
+        when=some_independent("i", "s"),
+        why="addition commutes in the reals; neither extent depends on the other axis",
         kind="real",
     ),
     Rule(
-        name="factors into a sum that is a factor",
-        left='(Reduce "sum" j (Prod d s))',
-        right='(Reduce "sum" j (Reduce "sum" k (Prod d (multiset-insert q b))))',
-        when=f'(part s x q) (= x (Reduce "sum" k b)) {all_independent("k", "q")}',
-        why="chained sums in another order; only a factor that is a sum takes the others in",
+        name="move into a factor that is a sum where part of it leaves the outer one",
+        left='(Reduce "sum" j (Prod "flat" d s))',
+        right='(Reduce "sum" k (Prod "flat" d (multiset-insert out'
+        ' (Reduce "sum" j (Prod "flat" d (multiset-sum q (multiset-subtract t out)))))))',
+        when=f'(part s x q) (= x (Reduce "sum" k (Prod "flat" d t))) {all_independent("k", "q")} '
+        + some_independent("j", "t"),
+        why="A(BC) = (AB)C: chained sums in another order",
         kind="real",
     ),
     Rule(
         name="positive factor out of a maximum",
-        left='(Reduce "max" j (Prod d s))',
-        right='(Prod d (multiset-of c (Reduce "max" j (Prod d q))))',
-        when="(part s c q) (= v (number c)) (< 0.0 v) (< v inf)",
-        why="rounding and a positive finite factor are monotone (only the sign of 0 may differ)",
+        left='(Reduce "max" j (Prod f d s))',
+        right='(Prod "" d (multiset-of c (Reduce "max" j x)))',
+        when="(two s c x) (= v (number c)) (< 0.0 v) (< v inf)",
+        why="multiplying by c, rounding included, is monotone; only the sign of a 0 may differ",
         kind="exact",
     ),
     Rule(
@@ -81,7 +96,7 @@ ALGEBRA: tuple[Rule, ...] = (
         left='(Reduce "max" j (Pair "add" d m))',
         right='(Pair "add" d (multiset-of (Reduce "max" j a) b))',
         when="(two m a b) (indep j b) (floating d)",
-        why="rounding is monotone; integers wrap, and inf + -inf may come from one term only",
+        why="adding b, rounding included, is monotone; integers wrap; inf + -inf is the exception",
         kind="real",
     ),
 )

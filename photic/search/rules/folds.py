@@ -17,9 +17,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from photic.search.language import COMMUTATIVE
-from photic.search.rules.facts import all_independent
-from photic.search.rules.record import Rule
+from photic.search.rules.record import Rule, all_independent
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +68,15 @@ ENTRIES: tuple[Entry, ...] = (
 
 Tree = str | list["Tree"]
 
+# How commutative operations are built of a multiset; the others are built of their operands.
+_MULTISETS = {
+    "mul": 'Prod "" d',
+    "add": 'Pair "add" d',
+    "maximum": 'Pair "maximum" d',
+    "and": 'Pair "mul" "bool"',
+    "or": 'Pair "add" "bool"',
+}
+
 
 def _parsed(text: str) -> Tree:
     stack: list[list[Tree]] = [[]]
@@ -84,21 +91,19 @@ def _parsed(text: str) -> Tree:
     return stack[0][0]
 
 
-def _multiset_of(op: str) -> str:
-    """The constructor of a commutative operation, without its members."""
-    if op in ("and", "or"):
-        return f'Pair "{"mul" if op == "and" else "add"}" "bool"'
-    return "Prod d" if op == "mul" else f'Pair "{op}" d'
-
-
-def _is_commutative(op: Tree) -> bool:
-    return op in COMMUTATIVE or op in ("and", "or")
-
-
 def _operation(op: str, operands: list[str]) -> str:
     if op == "select":
         return f"(Select {' '.join(operands)})"
+    if op in _MULTISETS:
+        return f"({_MULTISETS[op]} (multiset-of {' '.join(operands)}))"
     return f'({"Un" if len(operands) == 1 else "Bin"} "{op}" {" ".join(operands)})'
+
+
+def _value(tree: Tree, names: dict[str, str]) -> str:
+    """The term of a pattern, with some of its names replaced."""
+    if isinstance(tree, str):
+        return names.get(tree, tree)
+    return _operation(str(tree[0]), [_value(one, names) for one in tree[1:]])
 
 
 def _pattern(tree: Tree, facts: list[str]) -> str:
@@ -107,21 +112,11 @@ def _pattern(tree: Tree, facts: list[str]) -> str:
         return tree
     op, operands = str(tree[0]), [_pattern(one, facts) for one in tree[1:]]
     name = f"t{len(facts)}"
-    if _is_commutative(op):
-        facts += [f"(two m{name} {' '.join(operands)})", f"(= {name} ({_multiset_of(op)} m{name}))"]
+    if op in _MULTISETS:
+        facts.append(f"(two m{name} {' '.join(operands)}) (= {name} ({_MULTISETS[op]} m{name}))")
     else:
         facts.append(f"(= {name} {_operation(op, operands)})")
     return name
-
-
-def _value(tree: Tree, names: dict[str, str]) -> str:
-    """The term of a pattern with some of its names replaced."""
-    if isinstance(tree, str):
-        return names.get(tree, tree)
-    op, operands = str(tree[0]), [_value(one, names) for one in tree[1:]]
-    if _is_commutative(op):
-        return f"({_multiset_of(op)} (multiset-of {' '.join(operands)}))"
-    return _operation(op, operands)
 
 
 def _relative(entry: Entry) -> Rule:
@@ -145,7 +140,7 @@ def fold_rules(entries: Iterable[Entry]) -> Iterator[Rule]:
     yield from map(_relative, entries)
     yield Rule(
         name="relative: a product",
-        left="(relative x h) (= e (Prod d s)) (part s x q)",
+        left='(relative x h) (= e (Prod "flat" d s)) (part s x q)',
         right="(relative e h)",
         when="(= h (Running j r a p g w u)) " + all_independent('(+ "max " j)', "q"),
         why="a factor that does not depend on r takes part in no rescaling",
@@ -156,9 +151,8 @@ def fold_rules(entries: Iterable[Entry]) -> Iterator[Rule]:
         left='(Reduce "sum" j x)',
         right='(Fold "sum" j h x)',
         when="(relative x h) (= h (Running j r a p g w u))",
-        why="the sum and the maximum of the same value over the same axis share one pass",
+        why="the sum shares a pass with the maximum; a term may get weight 0 by a later maximum",
         kind="finite",
-        drops="terms whose weight underflows to 0 against a later maximum",
     )
 
 

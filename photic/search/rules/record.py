@@ -1,8 +1,8 @@
 """The record of a rule: data that renders to egglog text, and nothing that runs.
 
-``left`` is a pattern of the value ``e`` (or facts, for a rule that concludes a fact), ``when`` more
-facts that must hold, ``right`` the value that is equal (or the action). This file imports no
-egglog, so that targets may state rules of their own.
+``left`` is a pattern of the value ``e`` (facts, where the rule concludes facts), ``when`` more
+facts that must hold, ``right`` the value that is equal (the facts). The words of patterns are in
+``search/language.py``. This file imports no egglog, so that targets can state rules of their own.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 # exact: equal to the bit. real: equal up to rounding and overflow headroom. finite: a contribution
-# of weight 0 may be dropped. fact: concludes a fact about a value, equates nothing.
+# of weight 0 may be dropped. fact: concludes facts about values, equates nothing.
 Kind = Literal["exact", "real", "finite", "fact"]
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule. ``drops`` says what is lost where it is lost, ``why`` why it holds."""
+    """One rule. ``first``: saturated before each step of others. ``drops``: forgets the left."""
 
     name: str
     left: str
@@ -25,11 +25,33 @@ class Rule:
     when: str
     why: str
     kind: Kind
-    drops: str = ""
+    first: bool = False
+    drops: bool = False
 
-    def text(self, ruleset: str) -> str:
+    def text(self) -> str:
         """The rule in egglog."""
-        is_fact = self.kind == "fact"
-        left = self.left if is_fact else f"(= e {self.left})"
-        right = self.right if is_fact else f"(union e {self.right})"
-        return f'(rule ({left} {self.when}) ({right}) :ruleset {ruleset} :name "{self.name}")'
+        facts, actions = f"{self.left} {self.when}", self.right
+        if self.kind != "fact":
+            facts, actions = f"(= e {self.left}) {self.when}", f"(union e {self.right})"
+        if self.drops:
+            actions += f" (subsume {self.left})"
+        phase = "normal" if self.first else "step"
+        return f'(rule ({facts}) ({actions}) :ruleset {phase} :name "{self.name}")'
+
+
+def independent(axis: str, multiset: str) -> str:
+    """The members of a multiset that do not depend on an axis, as a term."""
+    return f'(unstable-multiset-filter (unstable-fn "indep" {axis}) {multiset})'
+
+
+def all_independent(axis: str, multiset: str) -> str:
+    """That no member of a multiset depends on an axis, as a fact."""
+    return f"(= (multiset-length {multiset}) (multiset-length {independent(axis, multiset)}))"
+
+
+def some_independent(axis: str, multiset: str) -> str:
+    """That ``out``, the members that do not depend on an axis, are some but not all, as facts."""
+    return (
+        f"(= out {independent(axis, multiset)}) (indep {axis} y) (part {multiset} y z)"
+        f" (> (multiset-length {multiset}) (multiset-length out))"
+    )
