@@ -10,10 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class KnownModel:
-    """One model: a GGUF file (``member``) inside a wheel of a package index.
-
-    ``context``: the tokens that a conversation may hold unless the user says otherwise.
-    """
+    """One model: a GGUF file (``member``) inside a wheel of a package index."""
 
     name: str
     package: str
@@ -24,7 +21,6 @@ class KnownModel:
     size_bytes: int
     sha256: str
     licence: str
-    context: int
 
 
 MODELS: tuple[KnownModel, ...] = (
@@ -38,7 +34,6 @@ MODELS: tuple[KnownModel, ...] = (
         size_bytes=98_362_432,
         sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
         licence="Apache-2.0",
-        context=2048,
     ),
 )
 

@@ -66,7 +66,6 @@ def record(wheel: Path, **changes: object) -> KnownModel:
         "size_bytes": len(CONTENT),
         "sha256": hashlib.sha256(CONTENT).hexdigest(),
         "licence": "none",
-        "context": 64,
     }
     return KnownModel(**{**fields, **changes})  # type: ignore[arg-type]
 
