@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from keyword import iskeyword
 from math import gcd
 from typing import Protocol, TypeAlias, Union
 
 from photic.base.errors import BadArgument, NoTruthValue
 
+CACHED = 1 << 16  # results kept of each operation; graphs repeat the same few thousand
 UNBOUNDED = 2**62  # elements; larger than any size that fits a machine, smaller than int64 overflow
 
 
@@ -222,6 +223,7 @@ def _from_terms(terms: Mapping[Monomial, int]) -> Dim:
     return Int(tuple(kept))
 
 
+@lru_cache(maxsize=CACHED)
 def add(left: Dim, right: Dim) -> Dim:
     """The sum; ``n*(x // n) + x % n`` becomes ``x``."""
     if isinstance(left, int) and isinstance(right, int):
@@ -275,6 +277,7 @@ def _atom(one: Atom) -> Int:
     return Int((((one,), 1),))
 
 
+@lru_cache(maxsize=CACHED)
 def mul(left: Dim, right: Dim) -> Dim:
     """The product, multiplied out."""
     if isinstance(left, int) and isinstance(right, int):
@@ -333,6 +336,7 @@ def _require_positive(bottom: Dim, what: str) -> None:
         )
 
 
+@lru_cache(maxsize=CACHED)
 def floordiv(top: Dim, bottom: Dim) -> Dim:
     """``floor(top / bottom)``; terms that divide leave, what is provably under ``bottom`` is 0."""
     if isinstance(top, int) and isinstance(bottom, int):
@@ -373,6 +377,7 @@ def _floordiv_by_constant(rest: Int, bottom: int) -> Dim:
     return _atom(FloorDiv(rest, bottom))
 
 
+@lru_cache(maxsize=CACHED)
 def mod(top: Dim, bottom: Dim) -> Dim:
     """``top mod bottom``, floored; terms that ``bottom`` divides leave."""
     if isinstance(top, int) and isinstance(bottom, int):
@@ -434,6 +439,7 @@ def _atom_bounds(atom: Atom) -> tuple[int, int]:
     return min(corners), max(corners)
 
 
+@lru_cache(maxsize=CACHED)
 def at_most(left: Dim, right: Dim) -> bool:
     """True only if ``left <= right`` for all sizes and indices in their ranges."""
     gap = add(right, mul(left, -1))
