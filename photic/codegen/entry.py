@@ -111,7 +111,7 @@ def _steps(
             _steps(words, program, step.otherwise, nests, at)
             words.close()
         else:
-            _collective(words, program, step, at)
+            assert not isinstance(step, Collective), "on one machine collectives are kernels"
 
 
 def _bytes(program: Program, name: str) -> Dim:
@@ -127,21 +127,3 @@ def _kernel(words: Words, step: Kernel, nests: dict[str, Nest], at: Addresses) -
     words.line(f"{{ void *const table[] = {{ {table} }};")
     counts = f"{total}, {dim_text(nest.work)}, {number}"
     words.line(f"  run(pool, {nest.name}, table, sizes, scratch, {counts}); }}")
-
-
-def _collective(words: Words, program: Program, step: Collective, at: Addresses) -> None:
-    """On one machine: every buffer gets the combination of all, in order."""
-    first = program.places[step.buffers[0]].buffer
-    short = first.dtype.short
-    count = dim_text(product(first.shape))
-    join = {"sum": "add", "max": "max"}[step.op]
-    words.line(f"for (int64_t i = 0; i < {count}; i++) {{")
-    words.indent += 1
-    places = [f"(char *)({at.text(name)}) + i*{first.dtype.bytes}" for name in step.buffers]
-    words.line(f"{words.type(short, 1)} total = {words.call('load', short, 1, places[0])};")
-    for place in places[1:]:
-        value = words.call("load", short, 1, place)
-        words.line(f"total = {words.call(join, short, 1, 'total', value)};")
-    for place in places:
-        words.line(words.call("store", short, 1, place, "total") + ";")
-    words.close()

@@ -16,19 +16,11 @@ from photic.compiler.constants import evaluate_constants
 from photic.compiler.memory import MemoryPlan, plan_memory
 from photic.ir.check import check_graph
 from photic.ir.graph import Graph
-from photic.ir.program import (
-    ROW_MAJOR,
-    Branch,
-    Kernel,
-    Layout,
-    Program,
-    Repeat,
-    Step,
-    all_steps,
-)
+from photic.ir.program import ROW_MAJOR, Kernel, Layout, Program, Repeat, Step, all_steps, mapped
 from photic.ir.program_text import print_program
 from photic.ir.text import print_graph
 from photic.loops.build import nest
+from photic.loops.combine import combined
 from photic.loops.layout import relaid
 from photic.loops.lower import lower
 from photic.loops.nest import Nest, print_nest
@@ -77,6 +69,10 @@ def _lower(state: Compilation) -> None:
     state.program = lower(state.graph)
 
 
+def _combine(state: Compilation) -> None:
+    state.program = combined(state.program)
+
+
 def _choose(state: Compilation) -> None:
     constants = _constant_parameters(state.program)
     for name, function in state.program.functions.items():
@@ -110,7 +106,7 @@ def _lay_out(state: Compilation) -> None:
     lays: dict[str, Layout] = {}
     for step, name, argument in _arguments(state.program):
         wanted = state.choices[step.function].layouts.get(name)
-        if wanted is not None:
+        if wanted is not None and state.program.places[argument].role == "constant":
             lays.setdefault(argument, wanted)
     places = {
         name: replace(place, layout=lays.get(name, ROW_MAJOR))
@@ -129,7 +125,9 @@ def _arrange(state: Compilation) -> None:
     made: dict[tuple[str, tuple[Layout, ...]], str] = {}
     functions = dict(program.functions)
 
-    def variant(step: Kernel) -> Kernel:
+    def variant(step: Step) -> tuple[Step]:
+        if not isinstance(step, Kernel):
+            return (step,)
         lays = tuple(program.places[name].layout for name in step.arguments)
         key = (step.function, lays)
         if key not in made:
@@ -141,25 +139,10 @@ def _arrange(state: Compilation) -> None:
             state.nests[name] = nest(function, choice, by_name, state.machine)
             functions[name] = function
             made[key] = name
-        return replace(step, function=made[key])
+        return (replace(step, function=made[key]),)
 
-    steps = _mapped(program.steps, variant)
+    steps = mapped(program.steps, variant)
     state.program = replace(program, steps=steps, functions=functions)
-
-
-def _mapped(steps: tuple[Step, ...], change: Callable[[Kernel], Kernel]) -> tuple[Step, ...]:
-    """The steps with every kernel changed."""
-    found: list[Step] = []
-    for step in steps:
-        if isinstance(step, Kernel):
-            step = change(step)
-        elif isinstance(step, Repeat):
-            step = replace(step, body=_mapped(step.body, change))
-        elif isinstance(step, Branch):
-            then, otherwise = _mapped(step.then, change), _mapped(step.otherwise, change)
-            step = replace(step, then=then, otherwise=otherwise)
-        found.append(step)
-    return tuple(found)
 
 
 def _place(state: Compilation) -> None:
@@ -190,6 +173,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("check", ("graph",), (), _check, lambda s: print_graph(s.graph)),
     Pass("evaluate", ("graph",), ("graph",), _evaluate, lambda s: print_graph(s.graph)),
     Pass("lower", ("graph",), ("program",), _lower, lambda s: print_program(s.program)),
+    Pass("combine", ("program",), ("program",), _combine, lambda s: ""),
     Pass("choose", ("program",), ("choices",), _choose, lambda s: ""),
     Pass("lay_out", ("program", "choices"), ("program", "constants"), _lay_out, lambda s: ""),
     Pass(

@@ -7,8 +7,8 @@ search (memory plan, entry function, files) works on this form. It holds no code
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from photic.ir.dim import Dim, Symbol
@@ -136,6 +136,20 @@ def all_steps(steps: tuple[Step, ...]) -> Iterator[Step]:
         elif isinstance(step, Branch):
             yield from all_steps(step.then)
             yield from all_steps(step.otherwise)
+
+
+def mapped(steps: Iterable[Step], change: Callable[[Step], Iterable[Step]]) -> tuple[Step, ...]:
+    """The steps, each that has no body replaced by what ``change`` makes of it."""
+    found: list[Step] = []
+    for step in steps:
+        if isinstance(step, Repeat):
+            found.append(replace(step, body=mapped(step.body, change)))
+        elif isinstance(step, Branch):
+            then, otherwise = mapped(step.then, change), mapped(step.otherwise, change)
+            found.append(replace(step, then=then, otherwise=otherwise))
+        else:
+            found += change(step)
+    return tuple(found)
 
 
 def touched(step: Step, program: Program) -> tuple[set[str], set[str]]:

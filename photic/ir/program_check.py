@@ -243,7 +243,8 @@ def _parts(one: Expr) -> Iterator[tuple[Expr, Gaps]]:
         condition = one.children[0]
         gaps[1:] = _gaps(condition), _gaps(form.negation(condition))
     elif one.op == "mul" and one.dtype == BOOL:
-        gaps[1] = _gaps(one.children[0])
+        before, after = map(_gaps, one.children)  # what loads nothing is asked first
+        gaps = [frozenset(gap for gap in after if not _is_data(gap)), before]
     yield from zip(one.children, gaps, strict=True)
     yield from ((value, frozenset()) for _, value in form.data_in(form.dims_of(one.attribute)))
 

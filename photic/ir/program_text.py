@@ -200,7 +200,8 @@ class _Reader:
                 value = self.record(tree)
             case ast.Name(id=name):
                 value = self.values.get(name)
-        is_of = value in inside if kind is Literal else isinstance(value, inside or hint)  # type: ignore[arg-type]
-        if kind in (tuple, dict) or not is_of:
+        classes = () if kind in (tuple, dict) else inside or hint
+        is_of = value in inside if kind is Literal else isinstance(value, classes)  # type: ignore
+        if not is_of:
             fail(tree, f"{ast.unparse(tree)!r} is not of type {hint}")
         return value

@@ -7,6 +7,7 @@ a store that gives old elements back where a condition fails runs only where it 
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 
 from photic.ir import index as form
@@ -32,7 +33,8 @@ class Functions:
         plain = _renamed(store, names)
         key = (plain.buffer, plain.axes, plain.index, plain.value)
         if key not in self.known:
-            name = f"k{len(self.table)}"
+            names_left = (f"k{k}" for k in itertools.count(len(self.table)))
+            name = next(one for one in names_left if one not in self.table)
             self.known[key] = name
             self.table[name] = Function(name, tuple(names.values()), (plain,))
         return Kernel(self.known[key], tuple(one.name for one in buffers))
