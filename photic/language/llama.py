@@ -1,9 +1,8 @@
 """The llama architecture (SmolLM2, Llama 2 and 3) over the twelve primitives, from a GGUF file.
 
 One program takes token ids of any number up to ``chunk`` and the count of tokens already in the
-cache, and gives the logits of the last one. Keys are cached transposed, so that scores of many
-positions lie side by side; both caches are states, written in place. What lies in them beyond the
-tokens of this call and before is never read.
+cache, and gives the logits of the last one. The caches are states, written in place, a token's row
+in one piece. What lies in them beyond the tokens of this call and before is never read.
 
 Linear layers may have biases. Every tensor of the file is used, or the file is refused.
 """
@@ -113,24 +112,21 @@ def _attention(step: _Step, name: str, x: Tensor) -> Tensor:
     q = q.reshape((count, config.kv_heads, groups, config.head))
     q = rope_pairs(q.permute((1, 2, 0, 3)), step.cos, step.sin)
     k = rope_pairs(k.permute((1, 0, 2)), step.cos, step.sin)
-    keys = _cached(step, f"{name}.keys", k.permute((0, 2, 1)), 2)
-    values = _cached(step, f"{name}.values", v.permute((1, 0, 2)), 1)
-    scores = (q @ keys[:, None]) * config.head**-0.5
+    keys = _cached(step, f"{name}.keys", k)
+    values = _cached(step, f"{name}.values", v.permute((1, 0, 2)))
+    scores = (q @ keys.permute((0, 2, 1))[:, None]) * config.head**-0.5
     scores = where(step.visible, scores, float("-inf"))
     mixed = softmax(scores, axis=-1) @ values[:, None]
     merged = mixed.permute((2, 0, 1, 3)).reshape((count, wide))
     return _linear(step, f"{name}.attn_output", merged, config.width)
 
 
-def _cached(step: _Step, name: str, new: Tensor, axis: int) -> Tensor:
-    """Write new rows into a cache; what of it holds tokens, these included."""
-    shape = list(new.shape)
-    shape[axis] = step.rows
-    old = state(name, tuple(shape))
-    now = update(old, new, step.past, axis)
+def _cached(step: _Step, name: str, new: Tensor) -> Tensor:
+    """Write new rows (heads, count, head) into a cache; all its rows that hold tokens."""
+    old = state(name, (new.shape[0], step.rows, new.shape[2]))
+    now = update(old, new, step.past, 1)
     step.updates[old] = now
-    end = step.past + step.count
-    return now[:, :, :end] if axis == 2 else now[:, :end]
+    return now[:, : step.past + step.count]
 
 
 def _feed_forward(step: _Step, name: str, x: Tensor) -> Tensor:
