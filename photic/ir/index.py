@@ -536,6 +536,12 @@ def walk_store(store: Store) -> Iterator[Expr]:
     return walk(store.value, *(value for _, value in data_in(store.index)))
 
 
+def bound(values: Iterable[Expr]) -> list[Var]:
+    """The variables that reductions among the values bind, each once."""
+    axes = (one.attribute.axis for one in values if isinstance(one.attribute, Over))
+    return list(dict.fromkeys(axes))
+
+
 def dims_in(expr: Expr) -> Iterator[Dim]:
     """Every index and extent that the value mentions."""
     for one in walk(expr):
