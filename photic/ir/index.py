@@ -536,12 +536,6 @@ def walk_store(store: Store) -> Iterator[Expr]:
     return walk(store.value, *(value for _, value in data_in(store.index)))
 
 
-def bound(values: Iterable[Expr]) -> list[Var]:
-    """The variables that reductions among the values bind, each once."""
-    axes = (one.attribute.axis for one in values if isinstance(one.attribute, Over))
-    return list(dict.fromkeys(axes))
-
-
 def dims_in(expr: Expr) -> Iterator[Dim]:
     """Every index and extent that the value mentions."""
     for one in walk(expr):
@@ -570,6 +564,13 @@ class Store:
         axes = " ".join(f"{v.name}:{v.extent}" for v in self.axes)
         index = ", ".join(map(str, self.index))
         return f"{self.buffer.name}[{index}] = {self.value}  for {axes}"
+
+
+def bound(store: Store) -> list[Var]:
+    """The variables that the reductions of a store bind, each once."""
+    values = walk_store(store)
+    axes = (one.attribute.axis for one in values if isinstance(one.attribute, Over))
+    return list(dict.fromkeys(axes))
 
 
 def buffers_read(store: Store) -> set[Buffer]:

@@ -162,7 +162,7 @@ def _check_function(function: Function, sizes: Sizes, gaps: Gaps) -> None:
 
 
 def _check_names(store: Store, values: list[Expr], sizes: Sizes) -> None:
-    bound = form.bound(values)
+    bound = form.bound(store)
     free = store.value.free.union(*map(variables, store.index))
     _require(free <= set(store.axes), store, "a variable is free")
     named: list[Var | Symbol] = [*store.axes, *bound, *sizes]

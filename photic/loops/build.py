@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from photic.ir import index as form
 from photic.ir.dim import Dim, Var, add, bounds, floordiv, mul, product, substitute, var
-from photic.ir.index import Expr, Over, Store
+from photic.ir.index import Store
 from photic.ir.program import ROW_MAJOR, Function, Layout
 from photic.loops.nest import Fit, Lanes, Loop, LoopKind, Nest, Part, Tile
 from photic.loops.parts import written_out
@@ -107,15 +107,11 @@ def _rows(
     return _fitted(axis.extent, start, size, whole, rest)
 
 
-def _reductions(value: Expr) -> list[Var]:
-    return [one.attribute.axis for one in form.walk(value) if isinstance(one.attribute, Over)]
-
-
 def _around(
     parts: tuple[Part, ...], loops: list[Var], store: Store, machine: Machine
 ) -> tuple[Part, ...]:
     """The loops around the tile, outer ones parallel until there are items enough."""
-    if len(loops) == 1 and not _reductions(store.value) and bounds(loops[0].extent)[1] > GROUP:
+    if len(loops) == 1 and not form.bound(store) and bounds(loops[0].extent)[1] > GROUP:
         return _grouped(parts, loops[0])
     wanted = ENOUGH_ITEMS * machine.cores
     kinds: list[LoopKind] = []
@@ -159,7 +155,7 @@ def _moved(part: Part, axis: Var, value: Dim) -> Part:
 def work(store: Store) -> Dim:
     """An estimate of operations: each value once for each point of what it depends on."""
     values = [one for one in form.walk(store.value) if one.op not in ("number", "iota")]
-    bound = set(_reductions(store.value))
+    bound = set(form.bound(store))
     total: Dim = 0
     for one in values:
         total = add(total, product(axis.extent for axis in sorted(one.free & bound, key=str)))
