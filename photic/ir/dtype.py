@@ -70,18 +70,7 @@ BOOL = DType("bool", "bool", "bool", 1, False)
 
 DTYPES: dict[str, DType] = {
     one.name: one
-    for one in (
-        FLOAT64,
-        FLOAT32,
-        FLOAT16,
-        BFLOAT16,
-        INT64,
-        INT32,
-        INT16,
-        INT8,
-        UINT8,
-        BOOL,
-    )
+    for one in (FLOAT64, FLOAT32, FLOAT16, BFLOAT16, INT64, INT32, INT16, INT8, UINT8, BOOL)
 }
 
 
