@@ -76,7 +76,7 @@ PRIMITIVES: tuple[OpRecord, ...] = (
              "integer mod by 0 is 0; float mod by 0 is nan; mod(inf, y) = nan"),
     OpRecord("less_than", "binary", _truth, "not (a < b and b < a)",
              "false if either is nan; -0 < 0 is false; false < true on bool"),
-    OpRecord("sum", "reduce", _same, "starts from -0.0; halves are summed in float32; integers wrap",
+    OpRecord("sum", "reduce", _same, "starts from -0.0; halves add in float32; integers wrap",
              "the sum of nothing is 0; integers keep their own dtype"),
     OpRecord("max", "reduce", _same, "commutes, associates, is idempotent",
              "nan if any is nan; of nothing -inf, the lowest integer, False"),
