@@ -18,20 +18,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TypeAlias
 
-from photic.ir.dim import (
-    Atom,
-    Data,
-    Dim,
-    Var,
-    add,
-    at_most,
-    atoms,
-    data,
-    mul,
-    substitute,
-    var,
-    variables,
-)
+from photic.ir import dim as dims
+from photic.ir.dim import Atom, Data, Dim, Var, add, at_most, atoms, data, mul, variables
 from photic.ir.dtype import BOOL, INT64, DType
 
 SHOWN_VALUES = 16  # a value inside an index with more parts is shown by its digest
@@ -384,7 +372,7 @@ def conjuncts(condition: Expr) -> Iterator[Expr]:
 
 def _pinned(axis: Var, low: Expr, high: Expr) -> Dim | None:
     """``e`` if ``low`` says e <= k and ``high`` says k <= e, with e free of the axis."""
-    k = var(axis.name, axis.extent)
+    k = dims.var(axis.name, axis.extent)
     if isinstance(low.attribute, Order) and isinstance(high.attribute, Order):
         e = add(add(k, 1), mul(low.attribute.gap, -1))
         pinned = add(low.attribute.gap, high.attribute.gap) == 2 and axis not in variables(e)
@@ -459,7 +447,7 @@ def rewritten(root: Expr, table: Mapping[Atom, Dim], build: Build) -> Expr:
     known = dict(table)
 
     def dim(one: Dim) -> Dim:
-        return substitute(one, known)
+        return dims.substitute(one, known)
 
     for one in walk(root):
         for atom, inner in data_in(dims_of(one.attribute)):

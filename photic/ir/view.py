@@ -13,22 +13,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from photic.base.errors import AxisOutOfRange, BadArgument, CannotReshape, ShapeMismatch
-from photic.ir.dim import (
-    Atom,
-    Dim,
-    Int,
-    Var,
-    add,
-    at_most,
-    exact_div,
-    floordiv,
-    is_within,
-    mod,
-    mul,
-    product,
-    substitute,
-    var,
-)
+from photic.ir import dim as dims
+from photic.ir.dim import Atom, Dim, Int, Var, add, at_most, floordiv, is_within, mul, product
 
 Shape = tuple[Dim, ...]
 
@@ -57,7 +43,7 @@ class View:
 
 def axis_variable(axis: int, extent: Dim) -> Dim:
     """The variable of one axis of a view's result."""
-    return var(f"i{axis}", extent)
+    return dims.var(f"i{axis}", extent)
 
 
 @lru_cache(maxsize=4096)
@@ -80,13 +66,13 @@ def _moved(view: View, shape: Shape, index: Sequence[Dim], bounds: Sequence[Boun
             table[Var(f"i{axis}", extent)] = index[axis]
     return View(
         shape,
-        tuple(substitute(one, table) for one in view.index),
+        tuple(dims.substitute(one, table) for one in view.index),
         _needed([*(_bound_under(one, table) for one in view.bounds), *bounds]),
     )
 
 
 def _bound_under(bound: Bound, table: Mapping[Atom, Dim]) -> Bound:
-    return Bound(substitute(bound.value, table), bound.extent)
+    return Bound(dims.substitute(bound.value, table), bound.extent)
 
 
 def _needed(bounds: Sequence[Bound]) -> tuple[Bound, ...]:
@@ -158,7 +144,7 @@ def _reshape_index(old: Shape, new: Shape) -> list[Dim]:
         group: list[Dim] = []
         for axis in reversed(range(a, end_a)):
             inner = axis > a
-            group.append(mod(flat, old[axis]) if inner and old[axis] != 0 else flat)
+            group.append(dims.mod(flat, old[axis]) if inner and old[axis] != 0 else flat)
             flat = floordiv(flat, old[axis]) if inner and old[axis] != 0 else 0
         index += reversed(group)
         a, b = end_a, end_b
@@ -190,7 +176,7 @@ def infer_shape(old: Shape, given: Sequence[Dim]) -> Shape:
             raise CannotReshape(given=product(old), old=old, new=tuple(given))
         return tuple(given)
     known = product(n for n in given if n != -1)
-    size = None if known == 0 else exact_div(product(old), known)
+    size = None if known == 0 else dims.exact_div(product(old), known)
     if len(unknown) > 1 or size is None:
         raise CannotReshape(given=product(old), old=old, new=tuple(given))
     return tuple(size if n == -1 else n for n in given)

@@ -11,22 +11,11 @@ import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from photic.ir import graph as graphs
 from photic.ir import index as form
 from photic.ir.dim import Atom, Dim, Symbol, Var, bounds, substitute, symbol, var
 from photic.ir.dtype import BOOL, FLOAT32
-from photic.ir.graph import (
-    Along,
-    Graph,
-    Item,
-    Named,
-    Node,
-    Operand,
-    Payload,
-    Scan,
-    operand,
-    sizes_of,
-    topological,
-)
+from photic.ir.graph import Along, Graph, Item, Named, Node, Operand, Payload, Scan, operand
 from photic.ir.index import Buffer, Expr, Store
 from photic.ir.program import ROW_MAJOR, Copy, Place, Program, Repeat, Role, Step, name_of
 from photic.ir.view import Shape, is_identity
@@ -174,7 +163,7 @@ def lower(graph: Graph) -> Program:
     before; where that fails the state joins ``copied`` and the lowering starts again.
     """
     copied: set[Node] = set()
-    sizes = sizes_of(graph)
+    sizes = graphs.sizes_of(graph)
     while True:
         low = _Lowering(graph, _overwrites(graph, copied), sizes)
         works, late = _works(low)
@@ -238,7 +227,7 @@ def _place_sources(low: _Lowering, nodes: Iterable[Node]) -> None:
 
 def _claims(low: _Lowering) -> dict[Node, Buffer]:
     """Buffers that certain nodes write directly: states in place, and outputs."""
-    _place_sources(low, topological(low.graph.roots))
+    _place_sources(low, graphs.topological(low.graph.roots))
     claims = {value: low.translation.buffers[state] for value, state in low.over.items()}
     for name, value in low.graph.outputs:
         if _is_plain(value) and value.node not in claims:
@@ -254,7 +243,7 @@ def _body(
     leaves = {*low.translation.buffers, *low.translation.slices}
     stored = set(choose_stored(roots, pinned, leaves))
     works: list[_Work] = []
-    for node in topological(roots):
+    for node in graphs.topological(roots):
         if node in low.translation.buffers or node in low.translation.slices:
             continue
         if isinstance(node.attribute, Scan):
@@ -284,7 +273,7 @@ def _scan(low: _Lowering, node: Node, region: Scan) -> _Work:
         translation.buffers[slot] = buffer
     for slot, sequence in zip(region.sliced, node.operands[count:], strict=False):
         translation.slices[slot] = (sequence, counter)
-    _place_sources(low, topological([one.node for one in region.outputs]))
+    _place_sources(low, graphs.topological([one.node for one in region.outputs]))
     low.depth += 1
     inside = _body(low, [one.node for one in region.outputs], set(), {})
     low.depth -= 1
