@@ -12,22 +12,9 @@ from dataclasses import dataclass
 
 from photic.codegen.frame import Frame, Point, Value
 from photic.codegen.words import dim_text
+from photic.ir import dim as dims
 from photic.ir import index as form
-from photic.ir.dim import (
-    Atom,
-    Computed,
-    Data,
-    Dim,
-    Var,
-    atoms,
-    coefficient_of,
-    data,
-    is_within,
-    mul,
-    substitute,
-    var,
-    variables,
-)
+from photic.ir.dim import Atom, Computed, Data, Dim, Var, atoms, data, substitute, variables
 from photic.ir.dtype import BOOL
 from photic.ir.index import Access, Buffer, Expr, Order
 from photic.loops.layout import offset
@@ -80,13 +67,13 @@ def _with_data(
 
 
 def _each_lane(frame: Frame) -> Dim:
-    return var(LANE, frame.width)
+    return dims.var(LANE, frame.width)
 
 
 def _step(frame: Frame, value: Dim) -> Dim | None:
     """How far an index moves from lane to lane, if it moves evenly."""
     assert frame.lanes is not None
-    return coefficient_of(value, frame.lanes.axis)
+    return dims.coefficient_of(value, frame.lanes.axis)
 
 
 def _lane_by_lane(
@@ -125,7 +112,7 @@ def position(frame: Frame, expr: Expr, index: Dim) -> Value:
 def order(frame: Frame, expr: Expr, attribute: Order) -> Value:
     """An index condition: ``0 < gap``."""
     over, vector = frame.over(expr.free), frame.is_vector(expr.free)
-    gap = mul(attribute.gap, -1)
+    gap = dims.mul(attribute.gap, -1)
     names = {}
     for point in frame.points(over):
         if vector:
@@ -170,8 +157,8 @@ def is_safe(frame: Frame, expr: Expr) -> bool:
 
 def _is_in_range(expr: Expr) -> bool:
     """True if this is no load, or one whose index is provably inside its buffer."""
-    access = expr.attribute
-    return not isinstance(access, Access) or all(map(is_within, access.index, access.buffer.shape))
+    one = expr.attribute
+    return not isinstance(one, Access) or all(map(dims.is_within, one.index, one.buffer.shape))
 
 
 def _allowed(frame: Frame) -> Value | None:

@@ -10,19 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from photic.ir import graph as graphs
 from photic.ir.dim import symbols
 from photic.ir.eval import Array, evaluate_operand
-from photic.ir.graph import (
-    Graph,
-    Node,
-    Operand,
-    Payload,
-    Scan,
-    constant_node,
-    operand,
-    topological,
-    with_operands,
-)
+from photic.ir.graph import Graph, Node, Operand, Payload, Scan, constant_node, operand, topological
 from photic.loops.place import COSTLY
 
 SMALL_BYTES = 65536  # a result of this size is always worth keeping
@@ -110,7 +101,7 @@ def replaced(graph: Graph, made: Mapping[Node, Node]) -> Graph:
                 visit([one.node for one in attribute.outputs])
                 outputs = tuple(moved(one) for one in attribute.outputs)
                 attribute = Scan(attribute.trips, attribute.carried, attribute.sliced, outputs)
-            done[node] = with_operands(node, tuple(map(moved, node.operands)), attribute)
+            done[node] = graphs.with_operands(node, tuple(map(moved, node.operands)), attribute)
 
     visit(list(graph.roots))
     return Graph(

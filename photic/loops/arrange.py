@@ -17,18 +17,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from photic.ir import index as form
-from photic.ir.dim import (
-    Atom,
-    Dim,
-    Symbol,
-    Var,
-    add,
-    floordiv,
-    mul,
-    substitute,
-    symbol,
-    var,
-)
+from photic.ir.dim import Atom, Dim, Symbol, Var, add, floordiv, mul, substitute, symbol, var
 from photic.ir.index import Access, Buffer, Expr, Over, Store
 from photic.loops.nest import Clip, Loop, Part
 from photic.loops.statements import Region, Statement, Weight

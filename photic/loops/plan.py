@@ -12,22 +12,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from photic.ir import dim as dims
 from photic.ir import index as form
-from photic.ir.dim import (
-    Data,
-    FloorDiv,
-    Mod,
-    Var,
-    add,
-    atoms,
-    bounds,
-    coefficient_of,
-    mod,
-    mul,
-    substitute,
-    var,
-    variables,
-)
+from photic.ir.dim import Data, FloorDiv, Mod, Var, add, bounds, coefficient_of, var, variables
 from photic.ir.index import Access, Expr, Over, Store
 from photic.ir.program import ROW_MAJOR, Function, Layout
 from photic.loops.layout import offset
@@ -135,7 +122,7 @@ def _is_legal(store: Store, lanes: Var) -> bool:
     if is_short(lanes) and lanes not in store.axes:
         return False
     for dim in (*store.index, *form.dims_in(store.value)):
-        for atom in atoms(dim):
+        for atom in dims.atoms(dim):
             if isinstance(atom, FloorDiv | Mod) and lanes in variables(atom.top):
                 return False
             if isinstance(atom, Data) and lanes in atom.value.variables():
@@ -193,8 +180,8 @@ def _layouts(
         axis = _cut_axis(access, lanes)
         if access.buffer.name in constants and axis is not None and weight > 1:
             inner = Var("lane", tile)
-            whole = add(mul(var("panel", bounds(lanes.extent)[1]), tile), var("lane", tile))
-            place = substitute(access.index[axis], {lanes: whole})
-            if mod(place, tile) == var(inner.name, tile):
+            whole = add(dims.mul(var("panel", bounds(lanes.extent)[1]), tile), var("lane", tile))
+            place = dims.substitute(access.index[axis], {lanes: whole})
+            if dims.mod(place, tile) == var(inner.name, tile):
                 found[access.buffer.name] = Layout(axis, tile)
     return found
