@@ -1,0 +1,36 @@
+"""A candidate of the search as a program of its own: one source with one entry function.
+
+The table holds the region's inputs and outputs, then the buffers between its kernels.
+"""
+
+from __future__ import annotations
+
+from photic.codegen.clike import render
+from photic.codegen.dialect import Dialect
+from photic.codegen.entry import Addresses, entry_source, scratch_stride
+from photic.ir.index import Buffer
+from photic.ir.program import Kernel, Program
+from photic.loops.nest import Nest
+
+
+def table_of(nests: tuple[Nest, ...]) -> list[Buffer]:
+    """Every buffer that the kernels are given, in the order of the table."""
+    return list(dict.fromkeys(one for nest in nests for one in nest.parameters))
+
+
+def candidate_source(nests: tuple[Nest, ...], sizes: dict[str, int], dialect: Dialect) -> str:
+    """The text of a candidate; ``sizes`` are slots by the names of symbolic sizes."""
+    slots = {one.name: number for number, one in enumerate(table_of(nests))}
+    sources = [render(one, sizes, dialect) for one in nests]
+    steps = tuple(Kernel(nest.name, tuple(one.name for one in nest.parameters)) for nest in nests)
+    program = Program((), {}, {}, steps, {}, {})
+    named = {one.name: one for one in nests}
+    entry = entry_source(program, named, Addresses(slots, {}, sizes))
+    needs = frozenset(need for one in sources for need in one.needs)
+    texts = [one.text for one in sources]
+    return "\n".join([dialect.head, dialect.prelude(needs), *texts, entry])
+
+
+def scratch_of(nests: tuple[Nest, ...]) -> int:
+    """Bytes of scratch for each thread."""
+    return scratch_stride({one.name: one for one in nests})
