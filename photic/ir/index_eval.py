@@ -17,11 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from photic.base.errors import BrokenGraph
+from photic.ir import index as form
 from photic.ir.dim import Data, Dim, Symbol, Var
 from photic.ir.dim import evaluate as number_of
 from photic.ir.dtype import BOOL
 from photic.ir.eval import MEANING, Array, Run, convert
-from photic.ir.index import Access, Expr, Literal, Order, Over, Position, Store, value_of, walk
+from photic.ir.index import Access, Expr, Literal, Order, Over, Position, Store
 
 Bits: TypeAlias = npt.NDArray[np.bool_]
 Integers: TypeAlias = npt.NDArray[np.int64]
@@ -30,23 +31,39 @@ _OPERATIONS: Mapping[str, Callable[..., Array]] = {
     "maximum": lambda x, y: np.maximum(x, y),
     "select": lambda condition, yes, no: np.asarray(np.where(condition, yes, no)),
     "cast": lambda x: x,
+    "load": lambda x: x,
 }
+
+
+def operate(one: Expr, *arguments: Array | int) -> Array:
+    """The meaning of a value's operation on the values inside it.
+
+    A reduction is also given its axis; a load, the elements that it found.
+    """
+    return _OPERATIONS[one.op](*arguments)
 
 
 @np.errstate(all="ignore")
 def evaluate_store(
-    store: Store, buffers: Mapping[str, Array], sizes: Mapping[str, int], *, widen: bool
+    store: Store,
+    buffers: Mapping[str, Array],
+    sizes: Mapping[str, int],
+    *,
+    widen: bool,
+    operate: Callable[..., Array] = operate,
 ) -> None:
     """Do ``store``: read everything from ``buffers``, then write its buffer, in place.
 
-    Arrays have the buffers' shapes and dtypes (with ``widen``, float64 for every float). Raises
-    BrokenGraph where the store reads or writes outside, SizeMissing.
+    Arrays have the buffers' shapes and dtypes (with ``widen``, float64 for every float). Another
+    ``operate`` may watch or disturb what is computed. Raises BrokenGraph where the store reads or
+    writes outside, SizeMissing.
     """
-    bound = [one.attribute.axis for one in walk(store.value) if isinstance(one.attribute, Over)]
-    order = {axis: place for place, axis in enumerate(dict.fromkeys((*store.axes, *bound)))}
-    points = _Points(Run(sizes, widen), buffers, order, np.zeros((1,) * len(order), bool), {})
+    axes = (*store.axes, *form.bound(store))
+    order = {axis: place for place, axis in enumerate(axes)}
+    nowhere = np.zeros((1,) * len(order), bool)
+    points = _Points(Run(sizes, widen), operate, buffers, order, nowhere, {})
     shape = tuple(points.run.number(axis.extent) for axis in store.axes)
-    for one in walk(store.value) if 0 not in shape else ():
+    for one in form.walk_store(store) if 0 not in shape else ():
         points.done[one] = points.value(one)
     if 0 not in shape:
         target, (value, is_nothing) = buffers[store.buffer.name], points.done[store.value]
@@ -66,6 +83,7 @@ class _Points:
     """All points of a store: the dimension of each variable, and the values so far."""
 
     run: Run
+    operate: Callable[..., Array]
     buffers: Mapping[str, Array]
     order: Mapping[Var, int]
     nowhere: Bits
@@ -81,9 +99,10 @@ class _Points:
                 if not array.size:
                     return np.zeros(is_outside.shape, dtype), is_outside
                 read = array[tuple(np.where(is_outside, 0, at) for at in places)]
+                read = self.operate(one, read)
                 return np.broadcast_to(read, is_outside.shape), is_outside
             case Literal():
-                number = convert(np.asarray(value_of(one)), dtype)
+                number = convert(np.asarray(form.value_of(one)), dtype)
                 return number.reshape(self.nowhere.shape), self.nowhere
             case Position(index=at):
                 return self.index(at)
@@ -92,16 +111,16 @@ class _Points:
                 return np.asarray(number > 0), is_nothing
         values, nothings = zip(*(self.done[child] for child in one.children), strict=True)
         if isinstance(one.attribute, Over):
-            return self.reduced(one.op, one.attribute.axis, values[0], nothings[0])
-        result = _OPERATIONS[one.op](*map(self.run.arithmetic, values))
+            return self.reduced(one, one.attribute.axis, values[0], nothings[0])
+        result = self.operate(one, *map(self.run.arithmetic, values))
         return convert(result, dtype), _nothing(one, values, nothings)
 
-    def reduced(self, op: str, axis: Var, value: Array, is_nothing: Bits) -> tuple[Array, Bits]:
+    def reduced(self, one: Expr, axis: Var, value: Array, is_nothing: Bits) -> tuple[Array, Bits]:
         """A reduction; its dimension stays, with one place."""
         place, shape = self.order[axis], list(value.shape)
         shape[place] = self.run.number(axis.extent)
         wide = self.run.arithmetic(np.broadcast_to(value, shape))
-        result = np.expand_dims(_OPERATIONS[op](wide, place), place)
+        result = np.expand_dims(self.operate(one, wide, place), place)
         missing = np.broadcast_to(is_nothing, shape).any(axis=place, keepdims=True)
         return convert(result, value.dtype), np.asarray(missing)
 

@@ -1,0 +1,388 @@
+"""Checking candidates: is what one computes right, on inputs that are made to find faults?
+
+The judge is the meaning in float64. The limit of an error is four times the larger of two: how far
+the meaning, evaluated in its own dtypes, is off; and how far the judge moves when inputs and
+intermediates (the partial sums of a sum, too) move by half an ulp, in several draws. Both are the
+largest among all results of about the same magnitude, since one alone may be exact by luck.
+Integers must be equal wherever no draw moves them. Where the meaning in its own dtypes is not
+finite though the judge is, nothing is asked. Other NaN and infinities must be equal; a candidate
+that drops contributions of weight 0 need not repeat those that come from values without influence.
+Large regions are judged at sampled points: the first and last of each axis, and some between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import prod
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from photic.ir import index as form
+from photic.ir.dim import Atom, Dim, Var, data, substitute, var, variables
+from photic.ir.dtype import BOOL, FLOAT32, INT64
+from photic.ir.eval import Array, Run, convert
+from photic.ir.index import TRUE, Buffer, Expr, Store
+from photic.ir.index_eval import Bits, evaluate_store, operate
+from photic.search.measure import Failure
+
+Sizes: TypeAlias = Mapping[str, int]
+Arrays: TypeAlias = Mapping[str, Array]
+Floats: TypeAlias = npt.NDArray[np.float64]
+Operate: TypeAlias = Callable[..., Array]
+Call: TypeAlias = Callable[[Arrays, Sizes], Arrays | Failure]
+
+FACTOR = 4.0  # orders of a sum differ by up to about two in their error
+DRAWS, DRAWS_OF_FEW = 3, 16
+FEW_RESULTS = 64  # with fewer, the largest of few draws may be small by luck
+ALIKE = 2  # results within this many powers of two share a limit
+MODERATE = 2.0**60  # intermediates of a case are not larger, nor their inverses
+MOST_NUMBERS = 1 << 20  # in one evaluation; a larger region is sampled
+SAMPLES = (64, 32, 16, 8, 4, 2)  # points of an axis: the most for which there is room
+PLANTED = 0.3  # of the rows of an input hold something that is not finite
+SMALL_INTEGERS = (-3, 9)
+EXACT = frozenset({"select", "maximum", "max", "mod", "contiguous"})  # these do not round
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What a candidate should compute: stores in order, of which ``outputs`` are wanted.
+
+    ``constants`` are inputs of which the values are known. ``is_finite`` says that a rule of kind
+    finite led to the candidate: contributions of weight 0 may have been dropped.
+    """
+
+    stores: tuple[Store, ...]
+    outputs: tuple[Buffer, ...]
+    constants: Arrays
+    is_finite: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    """The largest part that an error takes of its limit, 0 to 1."""
+
+    part: float
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """The case, the place (or what became of the run), and the values there."""
+
+    case: str
+    where: str
+    got: float = np.nan
+    expected: float = np.nan
+    limit: float = np.nan
+
+
+def check(meaning: Meaning, sizes: Sizes, call: Call, seed: int) -> Right | Wrong:
+    """Try the candidate behind ``call`` on every case at these sizes; the first fault is told.
+
+    ``call`` gets an array for each buffer that is read before it is written, by name, and returns
+    the outputs by name.
+    """
+    sample, rng, part = _Sample.of(meaning, sizes), np.random.default_rng(seed), 0.0
+    for case in _cases(meaning, sample, rng):
+        found = call(case.arrays, sizes)
+        if not isinstance(found, Mapping):
+            return Wrong(case.name, str(found))
+        for name, (exact, limit) in sample.limits(case, meaning.is_finite, rng).items():
+            got = found[name][sample.places[name]]
+            parts = _parts(got, exact, limit)
+            worst = int(parts.argmax()) if parts.size else 0
+            if parts.size and parts[worst] > 1:
+                place = np.argwhere(sample.places[name])[worst].tolist()
+                values = (float(one[worst]) for one in (got, exact, limit))
+                return Wrong(case.name, f"{name}{place}", *values)
+            part = max(part, float(parts.max(initial=0)))
+    return Right(part)
+
+
+# --- what is tried --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """Arrays for all inputs; ``planted`` says where one holds what is not finite."""
+
+    name: str
+    arrays: Arrays
+    planted: Mapping[str, Bits]
+
+
+def _cases(meaning: Meaning, sample: _Sample, rng: np.random.Generator) -> Iterator[_Case]:
+    buffers = _inputs(meaning.stores)
+    plain = {one.name: _plain(one, sample.run, rng) for one in buffers} | dict(meaning.constants)
+    free = {one.name for one in buffers if one.dtype.kind == "float"} - set(meaning.constants)
+    yield _Case("plain", plain, {})
+    for label, change in CHANGES:
+        changed = plain | {name: change(plain[name]) for name in sorted(free)}
+        if sample.is_moderate(changed):
+            yield _Case(label, changed, {})
+    for name in sorted(free):
+        for label, value, places in PLANTS:
+            mask, array = places(rng, plain[name].shape), plain[name]
+            array = np.where(mask, array.dtype.type(value), array)
+            yield _Case(f"{label} in {name}", plain | {name: array}, {name: mask})
+
+
+def _inputs(stores: Sequence[Store]) -> list[Buffer]:
+    """What is read before it is written."""
+    found: dict[Buffer, None] = {}
+    for number, store in enumerate(stores):
+        written = {one.buffer for one in stores[:number]}
+        found |= {one.buffer: None for one in form.loads(store.value) if one.buffer not in written}
+    return list(found)
+
+
+def _plain(buffer: Buffer, run: Run, rng: np.random.Generator) -> Array:
+    """Normal floats, small integers (but all of 8 bits), random bools."""
+    dtype, shape = buffer.dtype, run.shape(buffer.shape)
+    if dtype.kind == "float":
+        return convert(rng.normal(size=shape), dtype.numpy)
+    low, high = (dtype.low, dtype.high) if dtype.bytes == 1 else SMALL_INTEGERS
+    return convert(rng.integers(low, high, shape, endpoint=True), dtype.numpy)
+
+
+def _cancelling(array: Array) -> Array:
+    """The second half of each row takes the first away, but for the last bits."""
+    wide = np.atleast_1d(_wide(array))
+    half = wide.shape[-1] // 2
+    wide[..., half : 2 * half] = -wide[..., :half] * (1 + 2 * _half_ulp(array.dtype))
+    return convert(wide.reshape(array.shape), array.dtype)
+
+
+def _ties(array: Array) -> Array:
+    """Few values, zeros of both signs among them."""
+    return convert(np.trunc(_wide(array)), array.dtype)
+
+
+def _scaled(factor: float, array: Array) -> Array:
+    return convert(_wide(array) * factor, array.dtype)
+
+
+CHANGES: tuple[tuple[str, Callable[[Array], Array]], ...] = (
+    ("cancelling", _cancelling),
+    ("ties", _ties),
+    *((f"times 2**{power}", partial(_scaled, 2.0**power)) for power in (40, 12, -12, -40)),
+)
+
+
+def _rows(rng: np.random.Generator, shape: tuple[int, ...]) -> Bits:
+    """Some whole rows along the last axis."""
+    return np.broadcast_to(rng.random((*shape[:-1], 1)[: len(shape)]) < PLANTED, shape)
+
+
+def _elements(rng: np.random.Generator, shape: tuple[int, ...]) -> Bits:
+    """About one element each of some rows."""
+    return np.asarray(rng.random(shape) < PLANTED / max(1, *shape[-1:]))
+
+
+PLANTS = (
+    ("rows of -inf", -np.inf, _rows),
+    ("-inf", -np.inf, _elements),
+    ("inf", np.inf, _elements),
+    ("nan", np.nan, _elements),
+)
+
+
+# --- where it is judged ---------------------------------------------------------------------
+
+
+def _sampled(stores: Sequence[Store], run: Run) -> tuple[Sequence[Store], dict[str, Array]]:
+    """The stores themselves; if that is too much, at some points of their axes.
+
+    The points are the first, the last and some between, named in further buffers.
+    """
+    found, points = stores, dict[str, Array]()
+    for most in SAMPLES:
+        if _numbers(found, run) <= MOST_NUMBERS:
+            break
+        table: dict[Atom, Dim] = {}
+        for axis in _free_axes(stores):
+            extent, ends = run.number(axis.extent), np.arange(most // 4 + 1)
+            spread = np.linspace(0, extent - 1, most // 2).astype(np.int64)
+            places = np.concatenate([ends, extent - 1 - ends, spread])
+            places = np.unique(places.clip(0, extent - 1)) if extent else places[:0]
+            buffer = Buffer(f"points_{axis.name}", (len(places),), INT64)
+            place = form.load(buffer, [var(f"{axis.name}_at", len(places))])
+            table[axis] = data(place, 0, max(0, extent - 1))
+            points[buffer.name] = places
+        found = [_at(store, table) for store in stores]
+    return found, points
+
+
+def _numbers(stores: Sequence[Store], run: Run) -> int:
+    """How many numbers an evaluation holds."""
+    values = (one for store in stores for one in form.walk(store.value))
+    return sum(prod(run.number(axis.extent) for axis in one.free) for one in values)
+
+
+def _free_axes(stores: Sequence[Store]) -> list[Var]:
+    """Axes of which some points can be computed alone: each is read only where it is written."""
+    bound = {axis for store in stores for axis in form.bound(store)}
+    makers = {store.buffer: store.index for store in stores}
+    for access in (one for store in stores for one in form.loads(store.value)):
+        for read, written in zip(access.index, makers.get(access.buffer, access.index)):
+            if read != written:
+                bound |= variables(read) | variables(written)
+    return [one for one in dict.fromkeys(a for s in stores for a in s.axes) if one not in bound]
+
+
+def _at(store: Store, table: Mapping[Atom, Dim]) -> Store:
+    """The store at some points of its axes."""
+    axes = [variables(table[one]) if one in table else {one} for one in store.axes]
+    index = tuple(substitute(one, table) for one in store.index)
+    value = store.value.substitute(table)
+    return Store(store.buffer, tuple(axis for some in axes for axis in some), index, value)
+
+
+# --- the judge ------------------------------------------------------------------------------
+
+
+def _exactly(one: Expr, *arguments: Array | int) -> Array:
+    """As ``operate``, in float64 from the loads on."""
+    found = operate(one, *arguments)
+    is_wide = one.op == "load" and one.dtype.kind == "float"
+    return _wide(found) if is_wide else found
+
+
+def _moved(rng: np.random.Generator, one: Expr, *arguments: Array | int) -> Array:
+    """As ``_exactly``, but all that is rounded moves by half an ulp up or down."""
+    exact = _exactly(one, *arguments)
+    if one.dtype.kind != "float" or one.op in EXACT:
+        return exact
+    if one.op == "sum":
+        terms, axis = np.asarray(arguments[0], np.float64), int(arguments[1])
+        errors = np.cumsum(terms, axis) * rng.choice((-1, 1), terms.shape)
+        inner = FLOAT32 if one.dtype.is_half else one.dtype  # that sums of halves are kept in
+        exact = _wide(exact) + _half_ulp(inner.numpy) * errors.sum(axis)
+    return np.asarray(
+        _wide(exact) * (1 + _half_ulp(one.dtype.numpy) * rng.choice((-1, 1), exact.shape))
+    )
+
+
+def _half_ulp(dtype: np.dtype[np.generic]) -> float:
+    """Relative to a number at the low end of its power of two."""
+    return float(np.spacing(dtype.type(1))) / 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """Stores at some of their points, and which places of the outputs those are."""
+
+    stores: Sequence[Store]
+    points: dict[str, Array]
+    run: Run
+    places: dict[str, Bits]
+
+    @classmethod
+    def of(cls, meaning: Meaning, sizes: Sizes) -> _Sample:
+        run = Run(sizes, False)
+        stores, points = _sampled(meaning.stores, run)
+        places = {one.name: np.zeros(run.shape(one.shape), bool) for one in meaning.outputs}
+        for store in (one for one in stores if one.buffer.name in places):
+            marks = Buffer(store.buffer.name, store.buffer.shape, BOOL)
+            marked = replace(store, buffer=marks, value=TRUE)
+            evaluate_store(marked, points | places, sizes, widen=False)
+        return cls(stores, points, run, places)
+
+    def values(self, arrays: Arrays, widen: bool, how: Operate) -> dict[str, Array]:
+        """The outputs at the sample's places."""
+        run, buffers = Run(self.run.sizes, widen), self.points | dict(arrays)
+        for buffer in {store.buffer for store in self.stores}:
+            fresh = np.zeros(run.shape(buffer.shape), run.dtype(buffer.dtype))
+            buffers[buffer.name] = arrays.get(buffer.name, fresh).astype(fresh.dtype)
+        for store in self.stores:
+            evaluate_store(store, buffers, run.sizes, widen=widen, operate=how)
+        return {name: buffers[name][places] for name, places in self.places.items()}
+
+    def is_moderate(self, arrays: Arrays) -> bool:
+        """Whether the judge's values are all finite and neither large nor small."""
+        sizes = [np.ones(1)]
+
+        def watch(one: Expr, *arguments: Array | int) -> Array:
+            found = _exactly(one, *arguments)
+            if one.dtype.kind == "float":
+                sizes.append(np.abs(found[found != 0]))
+            return found
+
+        self.values(arrays, True, watch)
+        return all(np.all((one <= MODERATE) & (one >= 1 / MODERATE)) for one in sizes)
+
+    def limits(
+        self, case: _Case, is_finite: bool, rng: np.random.Generator
+    ) -> dict[str, tuple[Array, Array]]:
+        """The right values of each output, and their limits."""
+        exact = self.values(case.arrays, True, _exactly)
+        own = self.values(case.arrays, False, operate)
+        is_few = min(one.size for one in exact.values()) < FEW_RESULTS
+        draws = range(DRAWS_OF_FEW if is_few else DRAWS)
+        moved = [self.values(case.arrays, True, partial(_moved, rng)) for _ in draws]
+        others = [_replanted(case, rng) for _ in range(2 if is_finite and case.planted else 0)]
+        without = [self.values(one, True, _exactly) for one in others]
+        found = {}
+        for name in exact:
+            limit = _limit(exact[name], own[name], [one[name] for one in moved])
+            if without:
+                is_unmoved = _equal(without[0][name], without[1][name])
+                limit = np.where(np.isnan(limit), np.where(is_unmoved, np.inf, -np.inf), limit)
+            found[name] = exact[name], limit
+        return found
+
+
+def _replanted(case: _Case, rng: np.random.Generator) -> Arrays:
+    """Numbers where the case holds what is none."""
+    numbers = {
+        name: np.where(mask, rng.normal(size=mask.shape), case.arrays[name])
+        for name, mask in case.planted.items()
+    }
+    return {name: convert(numbers.get(name, one), one.dtype) for name, one in case.arrays.items()}
+
+
+@np.errstate(invalid="ignore")
+def _limit(exact: Array, own: Array, moved: Sequence[Array]) -> Array:
+    """How far off a result may be: inf = anything, nan = not at all (-inf: only not finite).
+
+    From the judge, the meaning's own result, and draws of the judge when moved.
+    """
+    if exact.dtype.kind in "biu":
+        is_stable = np.logical_and.reduce([one == exact for one in (own, *moved)])
+        return np.where(is_stable, np.nan, np.inf)
+    off = np.abs(np.stack([_wide(one) for one in (own, *moved)]) - _wide(exact))
+    is_stable = np.isfinite(off).all(axis=0)
+    limit = np.where(~np.isfinite(exact) & _equal(own, exact), np.nan, np.inf)
+    largest = _among_alike(off.max(axis=0)[is_stable], _wide(exact)[is_stable])
+    limit[is_stable] = np.maximum(FACTOR * largest, float(np.spacing(own.dtype.type(0))))
+    return limit
+
+
+def _wide(array: Array) -> Floats:
+    return array.astype(np.float64)
+
+
+def _among_alike(errors: Floats, values: Floats) -> Floats:
+    """For each error the largest among those of values of about the same magnitude."""
+    powers = np.where(values == 0, -(2**15), np.frexp(values)[1])
+    kinds, kind = np.unique(powers, return_inverse=True)
+    largest = np.zeros(len(kinds))
+    np.maximum.at(largest, kind, errors)
+    is_near = np.abs(kinds[:, None] - kinds) <= ALIKE
+    return np.asarray(np.where(is_near, largest, 0.0).max(axis=1, initial=0)[kind])
+
+
+@np.errstate(invalid="ignore")
+def _parts(got: Array, exact: Array, limit: Array) -> Array:
+    """What part of its limit each error takes; inf where it is over."""
+    error = np.abs(_wide(got) - _wide(exact))
+    part = np.where(error <= limit, error / limit, np.inf)
+    is_fine = (limit == np.inf) | ((limit == -np.inf) & ~np.isfinite(_wide(got)))
+    return np.where(_equal(got, exact) | is_fine, 0, part)
+
+
+def _equal(one: Array, other: Array) -> Bits:
+    return np.asarray((one == other) | ((one != one) & (other != other)))
