@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from keyword import iskeyword
-from math import gcd
+from math import gcd, prod
 from typing import Protocol, TypeAlias, Union
 
 from photic.base.errors import BadArgument, NoTruthValue
@@ -292,10 +292,7 @@ def mul(left: Dim, right: Dim) -> Dim:
 
 def product(values: Iterable[Dim]) -> Dim:
     """The product of many sizes; of none, 1."""
-    result: Dim = 1
-    for value in values:
-        result = mul(result, value)
-    return result
+    return prod(values)
 
 
 def _split_multiple(value: Dim, by: Dim) -> tuple[Dim, Dim]:
@@ -347,18 +344,15 @@ def floordiv(top: Dim, bottom: Dim) -> Dim:
     quotient, rest = _split_multiple(top, bottom)
     if rest == 0 or is_within(rest, bottom):
         return quotient
-    if isinstance(rest, int):
-        if isinstance(bottom, int):
-            return add(quotient, rest // bottom)
-        return add(quotient, _atom(FloorDiv(_boxed(rest), bottom)))
+    rest = _boxed(rest)
     if isinstance(bottom, int):
         return add(quotient, _floordiv_by_constant(rest, bottom))
     return add(quotient, _atom(FloorDiv(rest, bottom)))
 
 
-def _boxed(value: int) -> Int:
+def _boxed(value: Dim) -> Int:
     """A constant as an ``Int``, for the rare atom whose top is constant."""
-    return Int((((), value),))
+    return Int((((), value),)) if isinstance(value, int) else value
 
 
 def _floordiv_by_constant(rest: Int, bottom: int) -> Dim:
@@ -385,13 +379,10 @@ def mod(top: Dim, bottom: Dim) -> Dim:
     if bottom == 1:
         return 0
     _require_positive(bottom, "%")
-    rest = _split_multiple(top, bottom)[1]
-    if rest == 0 or is_within(rest, bottom):
-        return rest
-    if isinstance(rest, int):
-        if isinstance(bottom, int):
-            return rest % bottom
-        rest = _boxed(rest)
+    left = _split_multiple(top, bottom)[1]
+    if left == 0 or is_within(left, bottom):
+        return left
+    rest = _boxed(left)
     monomial, coefficient = rest.terms[0]
     if len(rest.terms) == 1 and coefficient == 1 and len(monomial) == 1:
         inner = monomial[0]
@@ -453,18 +444,15 @@ def _lowest(value: Dim) -> Dim:
         factor: Dim = coefficient
         # An atom may go to the end of its range only where no other can turn the product's sign.
         is_monotone = len(monomial) == 1 or all(_atom_bounds(a)[0] >= 0 for a in monomial)
+        is_high = is_monotone and coefficient < 0
         for atom in monomial:
-            if not is_monotone:
-                factor = mul(factor, _atom(atom))
-            elif isinstance(atom, Var | Mod) and coefficient < 0:
+            end: Dim = _atom(atom)
+            if is_monotone and isinstance(atom, Var | Mod):
                 extent = atom.extent if isinstance(atom, Var) else atom.bottom
-                factor = mul(factor, add(extent, -1))
-            elif isinstance(atom, Var | Mod):
-                factor = 0
-            elif isinstance(atom, FloorDiv) and coefficient < 0 and bounds(atom.bottom)[0] > 0:
-                factor = mul(factor, floordiv(_highest(atom.top), atom.bottom))
-            else:
-                factor = mul(factor, _atom(atom))
+                end = add(extent, -1) if is_high else 0
+            elif is_high and isinstance(atom, FloorDiv) and bounds(atom.bottom)[0] > 0:
+                end = floordiv(_highest(atom.top), atom.bottom)
+            factor = mul(factor, end)
         result = add(result, factor)
     return result
 
@@ -483,15 +471,11 @@ def is_within(value: Dim, extent: Dim) -> bool:
 
 def substitute(value: Dim, table: Mapping[Atom, Dim]) -> Dim:
     """Replace atoms (all at once); the result is normal again."""
-    if isinstance(value, int):
-        return value
-    result: Dim = 0
-    for monomial, coefficient in value.terms:
-        factor: Dim = coefficient
-        for atom in monomial:
-            factor = mul(factor, _substitute_atom(atom, table))
-        result = add(result, factor)
-    return result
+    return _folded(value, lambda atom: _substitute_atom(atom, table))
+
+
+def _folded(value: Dim, number: Callable[[Atom], Dim]) -> Dim:
+    return sum(prod(map(number, monomial), start=factor) for monomial, factor in terms_of(value))
 
 
 def _substitute_atom(atom: Atom, table: Mapping[Atom, Dim]) -> Dim:
@@ -567,15 +551,8 @@ def evaluate(value: Dim, lookup: Callable[[Symbol | Var | Data], int]) -> int:
 
     ``lookup`` may return NumPy integer arrays; the result is then an array.
     """
-    if isinstance(value, int):
-        return value
-    total = 0
-    for monomial, coefficient in value.terms:
-        factor = coefficient
-        for atom in monomial:
-            factor = factor * _evaluate_atom(atom, lookup)
-        total = total + factor
-    return total
+    number = _folded(value, lambda atom: _evaluate_atom(atom, lookup))
+    return number  # type: ignore[return-value]
 
 
 def _evaluate_atom(atom: Atom, lookup: Callable[[Symbol | Var | Data], int]) -> int:
