@@ -551,8 +551,7 @@ def evaluate(value: Dim, lookup: Callable[[Symbol | Var | Data], int]) -> int:
 
     ``lookup`` may return NumPy integer arrays; the result is then an array.
     """
-    number = _folded(value, lambda atom: _evaluate_atom(atom, lookup))
-    return number  # type: ignore[return-value]
+    return _folded(value, lambda atom: _evaluate_atom(atom, lookup))  # type: ignore[return-value]
 
 
 def _evaluate_atom(atom: Atom, lookup: Callable[[Symbol | Var | Data], int]) -> int:
