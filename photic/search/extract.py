@@ -100,10 +100,10 @@ def _axes(graph: EGraph, number: int, node: ENode) -> frozenset[str]:
 # --- what is stored -------------------------------------------------------------------------
 
 
-def order(graph: EGraph, choice: Choice) -> list[int]:
-    """The classes that the roots are made of under a choice, operands first."""
+def order(choice: Choice, roots: Sequence[int]) -> list[int]:
+    """The classes that some are made of under a choice, operands first."""
     done: dict[int, None] = {}
-    stack = [(root, False) for root in reversed(graph.roots)]
+    stack = [(root, False) for root in reversed(roots)]
     while stack:
         number, is_ready = stack.pop()
         if is_ready:
@@ -120,7 +120,7 @@ def runnable(graph: EGraph, choice: Choice) -> dict[int, ENode]:
     It cannot if its body needs r in another way than by the relative value, or if a needs r.
     """
     made = dict(choice)
-    for number in order(graph, choice):
+    for number in order(choice, graph.roots):
         node = choice[number]
         if node.op == "Fold":
             r, a, p, body = (node.children[k] for k in (R, A, P, BODY))
@@ -155,7 +155,7 @@ def stored_by_default(graph: EGraph, choice: Choice) -> frozenset[int]:
 
     A value is recomputed if it has several readers, or one at more points than its own.
     """
-    numbers = order(graph, choice)
+    numbers = order(choice, graph.roots)
     folds = [choice[one] for one in numbers if choice[one].op == "Fold"]
     running = set[int]().union(*(_relative(choice, one) for one in folds))
     inside = running | {one.children[GUARDED] for one in folds}
@@ -268,7 +268,7 @@ class _Builder:
     def fold(self, number: int) -> None:
         """The extremum, and every fold that can run with it, with nothing else between them."""
         nodes, r = self.choice, self.choice[number].children[R]
-        same = [one for one in order(self.graph, nodes) if r in nodes[one].children[:1]]
+        same = [one for one in order(nodes, self.graph.roots) if r in nodes[one].children[:1]]
         same = [one for one in same if nodes[one].op == "Fold"]
         ready = [one for one in same if not set(same) & _cone(nodes, one, (one,))]
         for one in ready:

@@ -10,7 +10,7 @@ load, and its store stays. Nothing here decides what is stored.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations, permutations, product
 
 from photic.ir import index as form
@@ -38,14 +38,11 @@ def shared_axes(stores: Sequence[Store], temporary: Collection[str]) -> tuple[St
     loads = [(k, one) for k, store in enumerate(stores) for one in _loads(store.value)]
     for number, access in loads:
         maker = makers.get(access.buffer.name, number)
-        if maker < number:
-            pairs = _pairs(stores[maker].index, maker, access.index, number)
-            if None not in pairs and axes.join(pair for some in pairs for pair in some or ()):
-                inlined[number, access] = maker
+        if maker < number and axes.join(stores[maker].index, maker, access.index, number):
+            inlined[number, access] = maker
     for (k, one), (m, other) in combinations(loads, 2):
         if one.buffer == other.buffer and not {(k, one), (m, other)} & inlined.keys():
-            for pair in _pairs(one.index, k, other.index, m):
-                axes.join(pair or ())
+            axes.join(one.index, k, other.index, m)
     names = axes.names()
     made: list[Store] = []
     for number, store in enumerate(stores):
@@ -129,19 +126,6 @@ def _parts(index: Dim) -> tuple[Var, ...]:
 # --- unification ----------------------------------------------------------------------------
 
 
-def _pairs(
-    own: Sequence[Dim], writer: int, read: Sequence[Dim], reader: int
-) -> list[list[tuple[Known, Known]] | None]:
-    """For each index the variables that are one if both see the same place; None if none are."""
-    found: list[list[tuple[Known, Known]] | None] = []
-    for mine, theirs in zip(own, read, strict=True):
-        left, right = _parts(mine), _parts(theirs)
-        is_same = [one.extent for one in left] == [one.extent for one in right]
-        pairs = [((writer, a), (reader, b)) for a, b in zip(left, right, strict=False)]
-        found.append(pairs if (left and is_same) or mine == theirs == 0 else None)
-    return found
-
-
 class _Axes:
     """Which variables of the stores are one axis; ``apart`` are pairs that never can be."""
 
@@ -155,14 +139,23 @@ class _Axes:
                 self.apart.update(permutations(known, 2))
                 self.group.update({one: frozenset([one]) for one in known})
 
-    def join(self, pairs: Iterable[tuple[Known, Known]]) -> bool:
-        """Unify all of the pairs, or none where one of them cannot be."""
+    def join(self, own: Sequence[Dim], writer: int, read: Sequence[Dim], reader: int) -> bool:
+        """Make one of the variables at which two stores see a buffer; False where that cannot be.
+
+        Both indices must be numbers of variables of the same extents, place by place.
+        """
         group = dict(self.group)
-        for one, other in pairs:
-            left, right = group[one], group[other]
-            if left != right and not self.apart.isdisjoint(product(left, right)):
+        for mine, theirs in zip(own, read, strict=True):
+            left, right = _parts(mine), _parts(theirs)
+            if [one.extent for one in left] != [one.extent for one in right]:
                 return False
-            group.update(dict.fromkeys(left | right, left | right))
+            if not left and not mine == theirs == 0:
+                return False
+            for a, b in zip(left, right, strict=True):
+                one, other = group[writer, a], group[reader, b]
+                if one != other and not self.apart.isdisjoint(product(one, other)):
+                    return False
+                group.update(dict.fromkeys(one | other, one | other))
         self.group = group
         return True
 

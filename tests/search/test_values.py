@@ -1,0 +1,277 @@
+"""What the rules find in whole programs, what they refuse, which rules each finding needs."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import photic as ph
+from photic.search.language import ENode
+from photic.search.rules import rules_without
+from photic.search.run import LIMITS, EGraph, Limits, minimal_rules, saturate
+from search.lowered import RULES, region_stores, saturated
+from search.value_programs import (
+    DEPTH,
+    HEADS,
+    KEYS,
+    ROWS,
+    block,
+    mixed,
+    naive,
+    row,
+    scores,
+    weights,
+)
+
+
+def graph_of(tensor: ph.Tensor) -> EGraph:
+    graph = saturated(region_stores(y=tensor))
+    assert graph.stopped == "saturated"
+    return graph
+
+
+def operations(graph: EGraph, number: int, op: str) -> list[ENode]:
+    return [node for node in graph.classes[number] if node.op == op]
+
+
+def folds(graph: EGraph) -> list[ENode]:
+    return [node for nodes in graph.classes.values() for node in nodes if node.op == "Fold"]
+
+
+def is_streaming(graph: EGraph) -> bool:
+    """True if the root is a product of two folds' values: recip(fold of 1) times fold of v."""
+    for product in operations(graph, graph.roots[0], "Prod"):
+        below = [one for child in product.children for one in graph.classes[child]]
+        inner = [one for n in below if n.op == "Un" for one in graph.classes[n.children[0]]]
+        if any(n.op == "Fold" for n in below) and any(n.op == "Fold" for n in inner):
+            return True
+    return False
+
+
+# --- found ----------------------------------------------------------------------------------
+
+
+def transposed() -> ph.Tensor:
+    """Attention over inputs whose axes are in another order."""
+    q, k, v = (ph.input(name, (DEPTH, HEADS, KEYS)) for name in "qkv")
+    found = ph.permute(q, (1, 2, 0)) @ ph.permute(k, (1, 0, 2))
+    return weights(found, math.e) @ ph.permute(v, (1, 2, 0))
+
+
+def swapped() -> ph.Tensor:
+    """Every commutative operation with its operands the other way round."""
+    found = 0.5 * (ph.input("q", (HEADS, ROWS, DEPTH)) @ ph.input("k", (HEADS, DEPTH, KEYS)))
+    top = -1.0 * ph.max(found, axis=-1, keepdims=True)
+    powers = ph.exp2(math.log2(math.e) * (top + found))
+    share = ph.reciprocal(ph.sum(powers, axis=-1, keepdims=True)) * powers
+    v = ph.input("v", (HEADS, KEYS, DEPTH))
+    return ph.sum(v[:, None] * share[..., None], axis=-2)
+
+
+def biased() -> ph.Tensor:
+    return mixed(weights(scores() + ph.input("bias", (ROWS, KEYS)), math.e))
+
+
+def tempered() -> ph.Tensor:
+    """The scale stands outside the distance to the maximum."""
+    found = scores()
+    powers = ph.exp2((found - ph.max(found, axis=-1, keepdims=True)) * 0.3 * math.log2(math.e))
+    return mixed(powers / ph.sum(powers, axis=-1, keepdims=True))
+
+
+STREAMING: dict[str, Callable[[], ph.Tensor]] = {
+    "plain": naive,
+    "base 3": lambda: naive(3.0),
+    "base 2": lambda: naive(2.0),
+    "no mask": lambda: mixed(weights(scores(causal=False), math.e)),
+    "a bias": biased,
+    "a scale outside": tempered,
+    "operands swapped": swapped,
+    "axes permuted": transposed,
+    "the library's own": lambda: ph.attention(
+        *(ph.input(name, (HEADS, KEYS, DEPTH)) for name in "qkv"), causal=True
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STREAMING)
+def test_attention_is_found_to_stream(name: str) -> None:
+    graph = graph_of(STREAMING[name]())
+    assert is_streaming(graph)
+    assert graph.rows < 80
+
+
+def test_a_softmax_and_a_log_of_sums_fold_once() -> None:
+    for tensor in (ph.softmax(row()), ph.logsumexp(row(), axis=-1), weights(row(), 3.0)):
+        assert len(folds(graph_of(tensor))) == 1
+
+
+def test_the_scale_of_a_norm_moves_behind_the_next_product() -> None:
+    w, g = ph.input("w", (11, 4)), ph.input("g", (11,))
+    graph = graph_of(ph.rms_norm(row(), g) @ w)
+    products = operations(graph, graph.roots[0], "Prod")
+    scale = [child for node in products for child in node.children]
+    assert any(node.attributes[:1] == ("recip",) for one in scale for node in graph.classes[one])
+
+
+def test_scales_of_blocks_leave_the_inner_sum() -> None:
+    codes, scale, least = (ph.input(n, (5, 3, k)) for n, k in (("c", 4), ("s", 1), ("m", 1)))
+    x = ph.input("x", (2, 12))
+    graph = graph_of(x @ ph.swapaxes((codes * scale + least).reshape(5, 12), 0, 1))
+    # one sum over blocks of scale*(sum of x*codes), one of least*(sum of x)
+    (root,) = graph.roots
+    inner = [
+        child
+        for pair in operations(graph, root, "Pair")
+        for total in pair.children
+        for node in operations(graph, total, "Reduce")
+        for product in operations(graph, node.children[0], "Prod")
+        for child in product.children
+    ]
+    names = {axis for axis, one in graph.table.axes.items() if one.extent == 4}
+    assert sum(n.attributes[1] in names for c in inner for n in operations(graph, c, "Reduce")) >= 2
+
+
+def test_a_layer_with_quantised_weights_norms_and_rotary_positions_saturates_small() -> None:
+    roots = region_stores(y=block(2, 6, 8, 8))
+    graph = saturate([one.value for one in roots], RULES, LIMITS)
+    assert graph.stopped == "saturated" and graph.rows < 5000
+    assert len(folds(graph)) >= 2
+
+
+# --- refused --------------------------------------------------------------------------------
+
+
+def share_of(powers: ph.Tensor) -> ph.Tensor:
+    return mixed(powers / ph.sum(powers, axis=-1, keepdims=True))
+
+
+def over(axis: int) -> ph.Tensor:
+    found = scores(causal=False)
+    return share_of(ph.exp2(found - ph.max(found, axis=axis, keepdims=True)))
+
+
+def other_mask() -> ph.Tensor:
+    found = scores(causal=False)
+    seen = ph.arange(KEYS) < ph.arange(ROWS)[:, None] + 1
+    masked, more = (ph.where(seen if k else seen | True, found, -1e30) for k in (1, 0))
+    return share_of(ph.exp2(masked - ph.max(more + 1e-3, axis=-1, keepdims=True)))
+
+
+def other_value() -> ph.Tensor:
+    found = scores(causal=False)
+    return share_of(ph.exp2(found - ph.max(found * found, axis=-1, keepdims=True)))
+
+
+REFUSED = {
+    "another axis": lambda: over(-2),
+    "another mask": other_mask,
+    "something else": other_value,
+    "no maximum": lambda: share_of(ph.exp2(scores())),
+    "a rising weight": lambda: share_of(
+        ph.exp2((scores() - ph.max(scores(), axis=-1, keepdims=True)) * -1.0)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_near_miss_is_not_folded(name: str) -> None:
+    assert not folds(graph_of(REFUSED[name]()))
+
+
+def test_without_the_topic_nothing_folds() -> None:
+    values = [one.value for one in region_stores(y=naive())]
+    assert not folds(saturate(values, rules_without("folds"), LIMITS))
+
+
+# --- runs -----------------------------------------------------------------------------------
+
+NEEDED = {
+    "product in a sum",
+    "flatten a product in a sum",
+    "factors out of a sum",
+    "relative: a power of the distance",
+    "relative: a product",
+    "fold",
+}
+
+
+def test_the_streaming_form_needs_six_rules_and_each_of_them() -> None:
+    values = [one.value for one in region_stores(y=naive())]
+    assert {one.name for one in minimal_rules(values, RULES, LIMITS, is_streaming)} == NEEDED
+
+
+def test_matches_are_counted_by_rule() -> None:
+    graph = graph_of(naive())
+    assert set(graph.matches) == {rule.name for rule in RULES}
+    assert graph.matches["fold"] == 2 and graph.matches["addend out of a maximum"] == 0
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason"),
+    [
+        (Limits(rows=100, seconds=60.0, steps=50), "rows"),
+        (Limits(rows=10**6, seconds=0.0, steps=50), "seconds"),
+        (Limits(rows=10**6, seconds=60.0, steps=1), "steps"),
+    ],
+)
+def test_a_run_that_meets_a_limit_says_which(limits: Limits, reason: str) -> None:
+    roots = region_stores(y=block(2, 3, 4, 4))
+    assert saturate([one.value for one in roots], RULES, limits).stopped == reason
+
+
+def test_a_panic_inside_the_engine_stops_the_run_and_changes_nothing() -> None:
+    from photic.search.rules.record import Rule
+
+    broken = Rule("broken", "(Un o a)", "e", "(= s (multiset-pick (multiset-of)))", "", "exact")
+    panics = Rule("panics", "(= e (Un o a))", '(panic "stop")', "", "", "fact")
+    for rule in (broken, panics):
+        graph = saturate([one.value for one in region_stores(y=naive())], (rule,), LIMITS)
+        assert graph.stopped in ("panic", "conflict", "saturated")
+        assert all(len(nodes) == 1 for nodes in graph.classes.values())
+
+
+def test_the_same_program_gives_the_same_graph_in_every_process() -> None:
+    script = (
+        "import sys, hashlib; sys.path[:0] = [sys.argv[1]]\n"
+        "from search.test_values import fingerprint; print(fingerprint())"
+    )
+    tests = str(Path(__file__).parent.parent)
+    seen = {
+        subprocess.run(
+            [sys.executable, "-c", script, tests],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(filter(None, sys.path))},
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(seen) == 1
+
+
+def fingerprint() -> str:
+    graph = saturated(region_stores(y=block(2, 3, 4, 4)))
+    return hashlib.sha256(repr(sorted(graph.classes.items())).encode()).hexdigest()
+
+
+def test_egglog_is_not_loaded_by_the_compiler_before_a_run() -> None:
+    script = "import sys, photic.search.run, photic.search.extract; print('egglog' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "False"
+
+
+def test_signed_zeros_nan_and_infinities_are_different_constants() -> None:
+    x = row()
+    total = x * 0.0 + x * -0.0 + x * math.nan + x * math.inf + x * -math.inf
+    graph = graph_of(total)
+    assert graph.stopped == "saturated" and np.isfinite(graph.rows)

@@ -1,0 +1,84 @@
+"""Programs whose fast forms the search must find, and inputs that try them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+import photic as ph
+from photic.ir.eval import Array
+
+HEADS, GROUPS, ROWS, KEYS, DEPTH = 2, 2, 5, 7, 4
+
+
+def weights(scores: ph.Tensor, base: float) -> ph.Tensor:
+    """``base**scores`` over its sum along the last axis, the maximum taken off first."""
+    shifted = scores - ph.max(scores, axis=-1, keepdims=True)
+    powers = ph.exp2(shifted * math.log2(base))
+    return powers / ph.sum(powers, axis=-1, keepdims=True)
+
+
+def scores(causal: bool = True) -> ph.Tensor:
+    """Masked scores (heads, groups, rows, keys) of grouped heads."""
+    q = ph.input("q", (HEADS * GROUPS, ROWS, DEPTH)).reshape(HEADS, GROUPS, ROWS, DEPTH)
+    k = ph.input("k", (HEADS, 1, KEYS, DEPTH))
+    found = q @ ph.swapaxes(k, -1, -2) * (1 / math.sqrt(DEPTH))
+    if not causal:
+        return found
+    seen = ph.arange(KEYS) < ph.arange(ROWS)[:, None] + (KEYS - ROWS + 1)
+    return ph.where(seen, found, -math.inf)
+
+
+def mixed(share: ph.Tensor) -> ph.Tensor:
+    """Values weighed by shares (heads, groups, rows, keys)."""
+    return share @ ph.input("v", (HEADS, 1, KEYS, DEPTH))
+
+
+def naive(base: float = math.e) -> ph.Tensor:
+    """Masked attention of grouped heads as its definition says."""
+    return mixed(weights(scores(), base))
+
+
+def row() -> ph.Tensor:
+    """Rows of numbers."""
+    return ph.input("x", (3, 11))
+
+
+def inputs_of(tensors: list[ph.Tensor], rng: np.random.Generator) -> dict[str, Array]:
+    """A normal array for each input of the tensors."""
+    from photic.ir.graph import Graph, named_sources
+
+    graph = Graph(tuple((f"y{k}", one.operand) for k, one in enumerate(tensors)))
+    return {
+        f"in_{name}": rng.standard_normal(node.shape).astype(np.float32)
+        for name, node in named_sources(graph, "input").items()
+    }
+
+
+def quantised(name: str, rows: int, columns: int, size: int) -> ph.Tensor:
+    """A weight (rows, columns) of blocks of whole numbers with a scale and a least value each."""
+    codes = ph.input(f"{name}_codes", (columns, rows // size, size), "int8").astype("float32")
+    scale = ph.input(f"{name}_scale", (columns, rows // size, 1))
+    least = ph.input(f"{name}_least", (columns, rows // size, 1))
+    return ph.swapaxes((codes * scale + least).reshape(columns, rows), 0, 1)
+
+
+def block(heads: int, rows: int, depth: int, size: int) -> ph.Tensor:
+    """A transformer's first half: norm, quantised products, norms of q and k, rope, attention."""
+    width = heads * depth
+    x = ph.input("x", (rows, width))
+    normed = ph.rms_norm(x, ph.input("norm", (width,)))
+    cos, sin = (ph.input(name, (rows, depth // 2)) for name in ("cos", "sin"))
+
+    def turned(name: str) -> ph.Tensor:
+        product = normed @ quantised(name, width, width, size)
+        split = ph.swapaxes(product.reshape(rows, heads, depth), 0, 1)
+        return ph.rope_halves(ph.rms_norm(split, ph.input(f"{name}_norm", (depth,))), cos, sin)
+
+    values = (normed @ quantised("v", width, width, size)).reshape(rows, heads, depth)
+    found = turned("q") @ ph.swapaxes(turned("k"), -1, -2) * 0.5
+    seen = ph.arange(rows) <= ph.arange(rows)[:, None]
+    share = weights(ph.where(seen, found, -math.inf), math.e)
+    mixed = ph.swapaxes(share @ ph.swapaxes(values, 0, 1), 0, 1).reshape(rows, width)
+    return mixed @ quantised("o", width, width, size)
