@@ -457,14 +457,19 @@ def rewritten(root: Expr, table: Mapping[Atom, Dim], build: Build) -> Expr:
 
 
 def substitute_expr(expr: Expr, table: Mapping[Atom, Dim]) -> Expr:
-    """Replace index atoms everywhere."""
+    """Replace index atoms everywhere, in the extents of variables too."""
     axes = {atom for atom in table if isinstance(atom, Var)}
     is_by_axes = len(axes) == len(table)
 
-    def build(one: Expr, children: tuple[Expr, ...], dim: Callable[[Dim], Dim]) -> Expr:
-        return one if is_by_axes and not one.free & axes else rebuilt(one, children, dim)
+    def is_kept(one: Expr) -> bool:
+        return is_by_axes and not (
+            one.free & axes or any(dim_depends(axis.extent, axes) for axis in one.free)
+        )
 
-    return expr if is_by_axes and not expr.free & axes else rewritten(expr, table, build)
+    def build(one: Expr, children: tuple[Expr, ...], dim: Callable[[Dim], Dim]) -> Expr:
+        return one if is_kept(one) else rebuilt(one, children, dim)
+
+    return expr if is_kept(expr) else rewritten(expr, table, build)
 
 
 def renamed(expr: Expr, table: Mapping[Atom, Dim], buffers: Mapping[Buffer, Buffer]) -> Expr:

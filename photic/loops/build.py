@@ -142,7 +142,8 @@ def _moved(part: Part, axis: Var, value: Dim) -> Part:
             lanes = Lanes(lanes.axis, lanes.width, lanes.count, valid, lanes.reduced)
         return Tile(_put(part.store, axis, value), part.unrolled, lanes, part.inner)
     if isinstance(part, Loop):
-        return Loop(part.axis, part.kind, tuple(_moved(one, axis, value) for one in part.body))
+        inner = Var(part.axis.name, substitute(part.axis.extent, {axis: value}))
+        return Loop(inner, part.kind, tuple(_moved(one, axis, value) for one in part.body))
     assert isinstance(part, Fit), "clips stand in no lone loop"
     return Fit(
         substitute(part.needed, {axis: value}),
