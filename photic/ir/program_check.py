@@ -19,7 +19,7 @@ into data beyond their proof; the names and strings that are free (devices, user
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -34,6 +34,7 @@ from photic.ir.index import Access, Expr, Literal, Order, Over, Plain, Position,
 from photic.ir.ops import PRIMITIVE
 from photic.ir.program import Branch, Collective, Copy, Function, Kernel, Place, Program, Repeat
 
+Facts: TypeAlias = Iterable[tuple[bool, str]]  # what must hold, and what is wrong where it fails
 Sizes: TypeAlias = frozenset[Symbol]
 Gaps: TypeAlias = frozenset[Dim]  # what exceeds 0 where something is done
 NUMBER = re.compile(r"-?(\d+|0x[01]\.[0-9a-f]+p[+-]\d+|inf)|nan")
@@ -42,34 +43,35 @@ NUMBER = re.compile(r"-?(\d+|0x[01]\.[0-9a-f]+p[+-]\d+|inf)|nan")
 def check_program(program: Program) -> None:
     """Raise BrokenGraph at the first fault."""
     names = [one.name for one in program.sizes]
-    _require(len(set(names)) == len(names), "the sizes", "a name is taken")
+    _require("the sizes", [(len(set(names)) == len(names), "a name is taken")])
     for name, place in program.places.items():
-        _check_place(name, place, program)
-    places = program.places.items()
-    made = {name for name, place in places if place.role not in ("output", "temporary")}
+        _require(name, _of_place(name, place, program))
+    roles = {name: place.role for name, place in program.places.items()}
+    made = {name for name in roles if roles[name] in ("input", "state", "constant")}
     made = _after(program.steps, program, made, frozenset(program.sizes), frozenset())
-    results = {*program.outputs.values(), *(k for k, one in places if one.role == "output")}
-    _require(results <= made, f"outputs {sorted(results - made)}", "never written")
+    for name in (*program.outputs.values(), *(name for name in roles if roles[name] == "output")):
+        _require(name, [(name in made, "never written")])
 
 
-def _require(fact: bool, where: object, problem: str) -> None:
-    if not fact:
-        raise BrokenGraph(form="program", where=where, problem=problem)
+def _require(where: object, facts: Facts) -> None:
+    for fact, problem in facts:
+        if not fact:
+            raise BrokenGraph(form="program", where=where, problem=problem)
 
 
-def _check_place(name: str, place: Place, program: Program) -> None:
+def _of_place(name: str, place: Place, program: Program) -> Facts:
     buffer, layout, shape = place.buffer, place.layout, place.buffer.shape
-    is_named = name == buffer.name and name.startswith(steps.PREFIX.get(place.role, ""))
-    _require(is_named, name, "the name does not fit the place")
-    is_laid = layout.tile > 0 and 0 <= layout.axis < max(1, len(shape))
-    _require(is_laid, name, "the layout does not fit")
-    is_sized = all(not variables(one) and dims.bounds(one)[1] >= 0 for one in shape)
-    used = set[Symbol]().union(*map(symbols, shape))
-    _require(is_sized and used <= set(program.sizes), name, "an extent is no size")
+    yield name == buffer.name, "the name is not the buffer's"
+    yield name.startswith(steps.PREFIX.get(place.role, "")), "the name has not its role's prefix"
+    yield layout.tile > 0 and 0 <= layout.axis < max(1, len(shape)), "the layout does not fit"
+    for one in shape:
+        is_size = not variables(one) and dims.bounds(one)[1] >= 0
+        yield is_size and symbols(one) <= set(program.sizes), f"the extent {one} is no size"
     if place.role == "constant":
-        array = program.constants[name].array if name in program.constants else None
-        kind = None if array is None else (dtype_of(array.dtype), array.shape)
-        _require(kind == (buffer.dtype, shape), name, "the array does not fit the place")
+        yield name in program.constants, "the constant has no array"
+        array = program.constants[name].array
+        kind = (dtype_of(array.dtype), array.shape)
+        yield kind == (buffer.dtype, shape), "the array does not fit the place"
 
 
 # --- steps ----------------------------------------------------------------------------------
@@ -84,54 +86,56 @@ def _after(
     """
     for step in body:
         if isinstance(step, Repeat):
-            counter = step.counter
-            is_new = counter.name not in {one.name for one in sizes}
-            _require(
-                is_new and symbols(step.trips) <= sizes, counter, "no new name, or trips unknown"
-            )
-            is_held = counter.low == 0 and dims.at_most(step.trips, counter.high + 1)
-            _require(is_held, counter, "the range does not hold the trips")
-            left = step.trips - dims.symbol(counter.name, 0, counter.high)
-            made = _after(step.body, program, made, sizes | {counter}, gaps | {left})
+            _require(step.counter, _of_loop(step, sizes))
+            left = step.trips - dims.symbol(step.counter.name, 0, step.counter.high)
+            made = _after(step.body, program, made, sizes | {step.counter}, gaps | {left})
         elif isinstance(step, Branch):
-            _require(step.condition in made, step.condition, "read before it is written")
-            one = program.places[step.condition].buffer
-            is_bool = (one.dtype, dims.product(one.shape)) == (BOOL, 1)
-            _require(is_bool, step.condition, "the condition is not one bool")
+            _require(step.condition, [(step.condition in made, "read before it is written")])
+            buffer = program.places[step.condition].buffer
+            is_bool = (buffer.dtype, dims.product(buffer.shape)) == (BOOL, 1)
+            _require(step.condition, [(is_bool, "the condition is not one bool")])
             then = _after(step.then, program, made, sizes, gaps)
             made = then & _after(step.otherwise, program, made, sizes, gaps)
         else:
-            _check_buffers(step, program, sizes, gaps)
-            reads, writes = steps.touched(step, program)
-            _require(reads <= made, step, f"{sorted(reads - made)} read before it is written")
-            fixed = {k for k in writes if program.places[k].role in ("input", "constant")}
-            _require(not fixed, step, f"{sorted(fixed)} must not be written")
-            made = made | writes
+            _require(step, _of_step(step, program, made, sizes, gaps))
+            made = made | steps.touched(step, program)[1]
     return made
 
 
-def _check_buffers(
-    step: Kernel | Copy | Collective, program: Program, sizes: Sizes, gaps: Gaps
-) -> None:
+def _of_loop(step: Repeat, sizes: Sizes) -> Facts:
+    counter = step.counter
+    yield counter.name not in {one.name for one in sizes}, "the counter's name is taken"
+    yield symbols(step.trips) <= sizes, "the trips are unknown"
+    is_held = counter.low == 0 and dims.at_most(step.trips, counter.high + 1)
+    yield is_held, "the counter's range does not hold the trips"
+
+
+def _of_step(
+    step: Kernel | Copy | Collective, program: Program, made: set[str], sizes: Sizes, gaps: Gaps
+) -> Facts:
     match step:
         case Copy(target=target, source=source):
             names: tuple[str, ...] = (target, source)
         case Kernel(arguments=names) | Collective(buffers=names):
             pass
-    _require(set(names) <= set(program.places), step, "a buffer does not exist")
-    _require(len(set(names)) == len(names) > 0, step, "a buffer stands twice, or none")
-    places = [program.places[name] for name in names]
+    yield set(names) <= set(program.places), "a buffer does not exist"
+    yield len(set(names)) == len(names) > 0, "a buffer stands twice, or none"
+    places = [program.places[one] for one in names]
     kinds = [(one.buffer.dtype, one.buffer.shape) for one in places]
     if isinstance(step, Kernel):
-        _require(step.function in program.functions, step, "the function does not exist")
+        yield step.function in program.functions, "the function does not exist"
         function = program.functions[step.function]
-        is_alike = kinds == [(one.dtype, one.shape) for one in function.parameters]
-        _require(is_alike, step, "the arguments differ from the parameters")
-        _require(len({one.device for one in places}) == 1, step, "buffers of several devices")
+        wanted = [(one.dtype, one.shape) for one in function.parameters]
+        yield kinds == wanted, "the arguments differ from the parameters"
+        yield len({one.device for one in places}) == 1, "the buffers lie on several devices"
         _check_function(function, sizes, gaps)
     else:
         is_alike = len(set(kinds)) == len({one.layout for one in places}) == 1
-        _require(is_alike, step, "the buffers differ")
+        yield is_alike, "the buffers differ"
+    reads, writes = steps.touched(step, program)
+    yield reads <= made, f"{sorted(reads - made)} read before it is written"
+    fixed = {name for name in writes if program.places[name].role in ("input", "constant")}
+    yield not fixed, f"{sorted(fixed)} must not be written"
 
 
 # --- stores ---------------------------------------------------------------------------------
@@ -140,36 +144,42 @@ def _check_buffers(
 @lru_cache(maxsize=1024)
 def _check_function(function: Function, sizes: Sizes, gaps: Gaps) -> None:
     names = {one.name for one in function.parameters}
-    _require(len(names) == len(function.parameters), function.name, "a parameter's name is taken")
+    is_named = len(names) == len(function.parameters)
+    _require(function.name, [(is_named, "a parameter's name is taken")])
     for store in function.stores:
-        values = list(form.walk_store(store))
-        for one in values:
-            _require(_result(one) == one.dtype, store, f"{one.op} of {one.dtype} does not fit")
-        _require(store.value.dtype == store.buffer.dtype, store, "the value has another dtype")
-        reads = [one.attribute for one in values if isinstance(one.attribute, Access)]
-        for read in (*reads, Access(store.buffer, store.index)):
-            is_known = read.buffer in function.parameters
-            is_whole = len(read.index) == len(read.buffer.shape)
-            _require(is_known and is_whole, store, f"{read.buffer} is no parameter, or not indexed")
-            is_own = read.buffer != store.buffer or read.index == store.index
-            _require(is_own, store, "reads its own buffer elsewhere than it writes")
-        _check_names(store, values, sizes)
-        _require(_is_one_to_one(store), store, "two points may write one place")
-        for access, known in ((Access(store.buffer, store.index), gaps), *_loads(store, gaps)):
-            for at, extent in zip(access.index, access.buffer.shape, strict=True):
-                is_inside = _is_inside(at, extent, known, store.axes)
-                _require(is_inside, store, f"{access.buffer.name} is accessed outside, at {at}")
+        _require(store, _of_store(store, function, sizes, gaps))
 
 
-def _check_names(store: Store, values: list[Expr], sizes: Sizes) -> None:
-    bound = form.bound(store)
+def _of_store(store: Store, function: Function, sizes: Sizes, gaps: Gaps) -> Facts:
+    values, target = list(form.walk_store(store)), Access(store.buffer, store.index)
+    for one in values:
+        yield _result(one) == one.dtype, f"{one.op} of {one.dtype} does not fit"
+    yield store.value.dtype == store.buffer.dtype, "the value has another dtype"
+    reads = [one.attribute for one in values if isinstance(one.attribute, Access)]
+    for read in (target, *reads):
+        yield read.buffer in function.parameters, f"{read.buffer.name} is no parameter"
+        yield len(read.index) == len(read.buffer.shape), f"{read.buffer.name} has another rank"
+        is_own = read.buffer != store.buffer or read == target
+        yield is_own, "reads its own buffer elsewhere than it writes"
     free = store.value.free.union(*map(variables, store.index))
-    _require(free <= set(store.axes), store, "a variable is free")
-    named: list[Var | Symbol] = [*store.axes, *bound, *sizes]
-    _require(len({one.name for one in named}) == len(named), store, "a variable's name is taken")
+    yield free <= set(store.axes), "a variable is free"
+    named: list[Var | Symbol] = [*store.axes, *form.bound(store), *sizes]
+    yield len({one.name for one in named}) == len(named), "a variable's name is taken"
     used = [*store.index, *(dim for one in values for dim in form.dims_of(one.attribute))]
-    used += [one.extent for one in (*store.axes, *bound)]
-    _require(set[Symbol]().union(*map(symbols, used)) <= sizes, store, "a size is unknown")
+    used += [one.extent for one in named if isinstance(one, Var)]
+    yield set[Symbol]().union(*map(symbols, used)) <= sizes, "a size is unknown"
+    yield _is_one_to_one(store), "two points may write one place"
+    for access, known in ((target, gaps), *_loads(store, gaps)):
+        for at, extent in zip(access.index, access.buffer.shape, strict=True):
+            is_inside = _is_inside(at, extent, known, store.axes)
+            yield is_inside, f"{access.buffer.name} is accessed outside, at {at}"
+
+
+def _is_inside(at: Dim, extent: Dim, gaps: Gaps, axes: tuple[Var, ...]) -> bool:
+    if is_guarded(at, extent, gaps) or _is_data(at):
+        return is_guarded(at, extent, gaps)
+    decided = [one for one in gaps if not _is_data(one)]
+    return not escapes(at, extent, set(axes).union(*map(variables, (at, *decided))), decided)
 
 
 def _result(one: Expr) -> DType | None:
@@ -209,14 +219,6 @@ def _is_one_to_one(store: Store) -> bool:
             reach = reach + step * (axis.extent - 1)
         known |= set(strides)
     return known == set(store.axes)
-
-
-def _is_inside(at: Dim, extent: Dim, gaps: Gaps, axes: tuple[Var, ...]) -> bool:
-    if is_guarded(at, extent, gaps):
-        return True
-    decided = [one for one in gaps if not _is_data(one)]
-    every = set(axes).union(*map(variables, (at, *decided)))
-    return not _is_data(at) and not escapes(at, extent, every, decided)
 
 
 def _is_data(dim: Dim) -> bool:
