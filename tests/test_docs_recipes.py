@@ -1,0 +1,105 @@
+"""The recipes in the docs are followed to the letter: a new operation, and a new target."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import photic as ph
+from photic.compiler.compile import make_artifact
+from photic.ir import eval as evaluator
+from photic.ir import index_eval, ops
+from photic.ir.check import check_graph
+from photic.ir.dtype import DTYPES
+from photic.ir.graph import Graph, input_node, operand, unary
+from photic.ir.program_check import check_program
+from photic.ir.program_eval import evaluate_program
+from photic.ir.text import parse_graph, print_graph
+from photic.loops.lower import lower
+from photic.targets import registry
+from photic.targets.c import numerics
+from photic.tensor.program import Program
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+
+
+def blocks(page: str, language: str) -> list[str]:
+    text = (DOCS / page).read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def follow_the_recipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do to the tables what the page says, with the page's own text."""
+    record, meaning = blocks("add-an-op.md", "python")
+    (section,) = blocks("add-an-op.md", "c")
+    made = eval(record, {"OpRecord": ops.OpRecord, "_float": ops._float})
+    monkeypatch.setitem(ops.PRIMITIVE, made.name, made)
+    lines = {**evaluator.MEANING, **eval(f"{{{meaning}}}")}
+    monkeypatch.setattr(evaluator, "MEANING", lines)
+    monkeypatch.setattr(index_eval, "_OPERATIONS", {**lines, **index_eval._OPERATIONS})
+    sections = (*numerics._sections(), *numerics._parse(section))
+    monkeypatch.setattr(numerics, "_sections", lambda: sections)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+def test_an_operation_is_added_as_the_page_says(
+    dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    follow_the_recipe(monkeypatch)
+    x = operand(input_node("x", (37,), DTYPES[dtype]))
+    graph = Graph((("y", operand(unary("cube", x))),))
+    check_graph(graph)
+    assert parse_graph(print_graph(graph), {}) == graph
+    program = lower(graph)
+    check_program(program)
+    array = np.linspace(-3, 3, 37).astype(DTYPES[dtype].numpy)
+    wide = array if dtype == "float64" else array.astype(np.float32)
+    want = (wide * wide * wide).astype(array.dtype)
+    target = registry.target_named("c")
+    artifact = make_artifact(graph, target)
+    compiled = Program(artifact, target.load(target.build(artifact.source)))
+    for got in (
+        evaluator.evaluate(graph, {"x": array}, {}, {}, widen=False)[0]["y"],
+        evaluate_program(program, {"x": array}, {}, {}, widen=False)[0]["y"],
+        compiled(x=array)["y"],
+    ):
+        assert np.array_equal(got, want)
+
+
+def test_an_operation_without_a_spelling_is_named_when_it_is_compiled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known = numerics._sections()
+    follow_the_recipe(monkeypatch)
+    monkeypatch.setattr(numerics, "_sections", lambda: known)
+    numerics._instance.cache_clear()
+    x = operand(input_node("x", (3,), DTYPES["float32"]))
+    with pytest.raises(KeyError, match="cube"):
+        make_artifact(Graph((("y", operand(unary("cube", x))),)), registry.target_named("c"))
+
+
+def test_a_target_is_added_as_the_page_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (module,) = blocks("add-a-target.md", "python")
+    (tmp_path / "null_device.py").write_text(module, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setitem(registry.MODULES, "null", "null_device")
+    x = ph.input("x", (ph.dim("n", 1, 9), 4))
+    try:
+        program = ph.compile({"y": ph.exp(x) + 1}, target="null")
+        assert program(x=np.zeros((3, 4), np.float32))["y"].shape == (3, 4)
+        assert "photic_entry" in program.artifact.source
+    finally:
+        sys.modules.pop("null_device", None)
+
+
+def test_the_page_names_every_field_of_a_target() -> None:
+    text = (DOCS / "add-a-target.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `(\w+)` \|", text, flags=re.MULTILINE) == list(
+        registry.Target.__dataclass_fields__
+    )
