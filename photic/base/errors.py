@@ -148,6 +148,12 @@ class TooLarge(PhoticError):
     template = "{what} would take {given} bytes; the limit is {expected}"
 
 
+class InputUnreadable(PhoticError):
+    code = "P209"
+    template = "input {name!r}: a {given} cannot be read without copying it: {problem}"
+    hint = "pass a NumPy array, or what DLPack can share from this machine's main memory"
+
+
 # --- files, caches, tools -------------------------------------------------------------------
 
 

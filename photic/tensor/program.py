@@ -1,8 +1,8 @@
 """The runtime of a compiled program: arrays in, one call of the entry function, arrays out.
 
 Thread-safe: each call checks out a workspace (arena, table of addresses) from a pool; a program
-with states runs one call at a time. Results never share storage with anything. Inputs are checked
-and never converted: a wrong dtype or shape is an error that says what was expected.
+with states runs one call at a time. Results never share storage with anything; an input that shares
+memory with a state is read as it was before the call.
 """
 
 from __future__ import annotations
@@ -10,37 +10,24 @@ from __future__ import annotations
 import ctypes
 import math
 import mmap
+import os
 import threading
+import weakref
 from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from types import MappingProxyType
 
 import numpy as np
 
-from photic.base.errors import (
-    InputDtype,
-    InputMissing,
-    InputShape,
-    InputUnknown,
-    SizeConflict,
-    SizeMissing,
-    SizeOutOfRange,
-    TooLarge,
-)
+from photic.base.errors import TooLarge
 from photic.compiler.artifact import Argument, Array, Artifact, KernelReport
-from photic.ir.dim import Data, Dim, Int, Symbol, Var, evaluate
 from photic.targets.registry import Loaded
+from photic.tensor.ports import Sizes, accept, port_of
 
 ALIGNMENT = 64  # bytes
-
-
-class _Exports(Protocol):
-    """An array of another library that NumPy can see without copying."""
-
-    def __dlpack__(self) -> object: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,32 +48,13 @@ class _Workspace:
     table: ctypes.Array[ctypes.c_void_p]
     sizes: ctypes.Array[ctypes.c_int64]
     arena: Array
-    address: int
+    arena_address: int
+    table_address: int = field(init=False)
+    sizes_address: int = field(init=False)
 
-
-@dataclass(slots=True)
-class _Sizes:
-    """The sizes of one call as they become known, and which input said so."""
-
-    values: dict[str, int] = field(default_factory=dict)
-    said_by: dict[str, str] = field(default_factory=dict)
-
-    def learn(self, name: str, value: int, source: str) -> None:
-        """Note a size; SizeConflict if another source said otherwise."""
-        known = self.values.setdefault(name, value)
-        if known != value:
-            raise SizeConflict(
-                name=name, given=value, where=source, expected=known, other=self.said_by[name]
-            )
-        self.said_by.setdefault(name, source)
-
-    def of(self, dim: Dim) -> int:
-        """The number that a size has in this call."""
-        return evaluate(dim, self._lookup)
-
-    def _lookup(self, atom: Symbol | Var | Data) -> int:
-        assert isinstance(atom, Symbol)
-        return self.values[atom.name]
+    def __post_init__(self) -> None:
+        self.table_address = ctypes.addressof(self.table)
+        self.sizes_address = ctypes.addressof(self.sizes)
 
 
 class Program:
@@ -97,9 +65,12 @@ class Program:
         self._loaded = loaded
         self._free: deque[_Workspace] = deque()
         self._lock = threading.Lock()
-        self._inputs = {one.name: one for one in artifact.inputs}
+        self._ports = {one.name: port_of(one) for one in artifact.inputs}
+        self._read = [(one.name, one.slot) for one in artifact.inputs if one.slot >= 0]
         self._states = {one.name: _zeros(one) for one in artifact.states}
+        self._results = [(one, one.dtype.numpy) for one in artifact.outputs]
         self.report = Report(artifact.kernels, 0, 0.0, "no search", {})
+        _stateful.add(self)
 
     @property
     def peak_bytes(self) -> int:
@@ -112,26 +83,25 @@ class Program:
         return sum(one.nbytes for one in self.artifact.constants.values())
 
     @property
-    def states(self) -> dict[str, Array]:
-        """The states by name: live arrays, to be read or set between calls."""
-        return self._states
+    def states(self) -> Mapping[str, Array]:
+        """The states by name: live arrays, to be read or written into between calls."""
+        return MappingProxyType(self._states)
 
     def reset(self) -> None:
         """All states zero again."""
-        for array in self._states.values():
-            array[...] = 0
+        with self._lock:
+            for array in self._states.values():
+                array[...] = 0
 
     def __call__(self, **given: object) -> dict[str, Array]:
         """Run once. Values are arrays (NumPy or DLPack) or, for sizes, integers.
 
         Returns a new array for each output. Raises InputMissing, InputUnknown, InputShape,
-        InputDtype, SizeMissing, SizeOutOfRange, SizeConflict.
+        InputDtype, InputUnreadable, SizeMissing, SizeOutOfRange, SizeConflict.
         """
-        sizes = _Sizes()
-        arrays = self._checked(given, sizes)
-        outputs = {
-            one.name: np.empty(tuple(map(sizes.of, one.shape)), one.dtype.numpy)
-            for one in self.artifact.outputs
+        arrays, sizes = accept(self._ports, self.artifact.sizes, given)
+        outputs: dict[str, Array] = {
+            one.name: np.empty(sizes.shape(one.shape), dtype) for one, dtype in self._results
         }
         if self._states:
             with self._lock:
@@ -146,50 +116,27 @@ class Program:
 
         save_artifact(self.artifact, Path(path))
 
-    def _checked(self, given: Mapping[str, object], sizes: _Sizes) -> dict[str, Array]:
-        names = {one.name for one in self.artifact.sizes}
-        arrays: dict[str, Array] = {}
-        for name, value in given.items():
-            if name in self._inputs:
-                arrays[name] = _as_array(value)
-            elif name in names:
-                sizes.learn(name, int(value), "the call")  # type: ignore[call-overload]
-            else:
-                expected = ", ".join([*self._inputs, *sorted(names)])
-                raise InputUnknown(name=name, expected=expected or "none")
-        for name, argument in self._inputs.items():
-            if name not in arrays:
-                shown = f"{argument.dtype}{_shape_text(argument)}"
-                raise InputMissing(name=name, expected=shown, given=", ".join(given) or "none")
-            _learn(argument, arrays[name], sizes)
-        self._check_sizes(sizes)
-        for name, argument in self._inputs.items():
-            arrays[name] = _fitting(argument, arrays[name], sizes)
-        return arrays
-
-    def _check_sizes(self, sizes: _Sizes) -> None:
-        for one in self.artifact.sizes:
-            if one.name not in sizes.values:
-                raise SizeMissing(name=one.name)
-            value = sizes.values[one.name]
-            if not one.low <= value <= one.high:
-                raise SizeOutOfRange(name=one.name, given=value, low=one.low, high=one.high)
-
-    def _run(self, arrays: dict[str, Array], outputs: dict[str, Array], sizes: _Sizes) -> None:
+    def _run(self, arrays: dict[str, Array], outputs: dict[str, Array], sizes: Sizes) -> None:
         try:
             work = self._free.pop()
         except IndexError:
             work = self._workspace()
         table = work.table
-        for one in self.artifact.inputs:
-            if one.slot >= 0:
-                table[one.slot] = arrays[one.name].ctypes.data
-        for one in self.artifact.outputs:
+        for name, slot in self._read:
+            if self._states:
+                arrays[name] = self._apart(arrays[name])
+            table[slot] = arrays[name].ctypes.data
+        for one, _ in self._results:
             table[one.slot] = outputs[one.name].ctypes.data
         for number, symbol in enumerate(self.artifact.sizes):
             work.sizes[number] = sizes.values[symbol.name]
-        self._loaded.launch(ctypes.addressof(table), ctypes.addressof(work.sizes), work.address, 0)
+        self._loaded.launch(work.table_address, work.sizes_address, work.arena_address, 0)
         self._free.append(work)
+
+    def _apart(self, array: Array) -> Array:
+        """The array, or a copy of one that shares memory with a state: a call may write it."""
+        shares = any(np.may_share_memory(array, state) for state in self._states.values())
+        return array.copy() if shares else array
 
     def _workspace(self) -> _Workspace:
         artifact = self.artifact
@@ -202,12 +149,25 @@ class Program:
         numbers = (ctypes.c_int64 * max(1, len(artifact.sizes) + artifact.counters))()
         try:
             arena = np.empty(artifact.arena_bytes + ALIGNMENT, np.uint8)
-        except MemoryError:
+        except (MemoryError, ValueError):
             raise TooLarge(
                 what="the arena", given=artifact.arena_bytes, expected="what memory is left"
             ) from None
         start = arena.ctypes.data
         return _Workspace(table, numbers, arena, start + -start % ALIGNMENT)
+
+
+_stateful: weakref.WeakSet[Program] = weakref.WeakSet()
+
+
+def _unlock_after_fork() -> None:
+    # another thread may have been in a call at the moment of the fork
+    for program in _stateful:
+        program._lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_unlock_after_fork)
 
 
 def _zeros(argument: Argument) -> Array:
@@ -236,38 +196,3 @@ def _mapped(size: int) -> mmap.mmap:
         with suppress(OSError):  # a kernel without huge pages
             memory.madvise(mmap.MADV_NOHUGEPAGE)
     return memory
-
-
-def _as_array(value: object) -> Array:
-    if isinstance(value, np.ndarray):
-        return value
-    if hasattr(value, "__dlpack__"):
-        exported: Array = np.from_dlpack(value)
-        return exported
-    return np.asarray(value)
-
-
-def _shape_text(argument: Argument) -> str:
-    return "[" + ", ".join(map(str, argument.shape)) + "]"
-
-
-def _learn(argument: Argument, array: Array, sizes: _Sizes) -> None:
-    """Read the sizes that stand alone in an input's shape; check rank and dtype."""
-    if array.dtype != argument.dtype.numpy:
-        raise InputDtype(name=argument.name, given=array.dtype, expected=str(argument.dtype))
-    if array.ndim != len(argument.shape):
-        raise InputShape(name=argument.name, given=array.shape, expected=_shape_text(argument))
-    for extent, actual in zip(argument.shape, array.shape, strict=True):
-        if isinstance(extent, Int) and len(extent.terms) == 1:
-            monomial, factor = extent.terms[0]
-            alone = monomial[0] if len(monomial) == 1 and factor == 1 else None
-            if isinstance(alone, Symbol):
-                sizes.learn(alone.name, actual, f"input {argument.name!r}")
-
-
-def _fitting(argument: Argument, array: Array, sizes: _Sizes) -> Array:
-    """The input as the kernels read it: contiguous, of the declared shape."""
-    expected = tuple(map(sizes.of, argument.shape))
-    if array.shape != expected:
-        raise InputShape(name=argument.name, given=array.shape, expected=expected)
-    return np.ascontiguousarray(array)

@@ -7,6 +7,7 @@ entry function with addresses that the caller keeps alive. Callers own their are
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +22,7 @@ WIDE_VECTOR_BITS = 512
 MANY_REGISTERS = 32
 FEW_REGISTERS = 16
 BITS = 8
+ARGUMENTS = 5  # addresses that the entry function takes
 
 
 def machine() -> Machine:
@@ -40,24 +42,19 @@ class Loaded:
     """A loaded program: its library stays open as long as this lives."""
 
     library: ctypes.CDLL
-    entry: int
+    entry: Callable[[int, int, int, int, int], None]
 
     def launch(self, buffers: int, sizes: int, arena: int, scratch: int) -> None:
         """Run the entry function; all arguments are addresses."""
-        workers = pool()
-        call = _PROTOTYPE(self.entry)
-        call(buffers, sizes, arena, scratch, workers.pointer)
-
-
-_PROTOTYPE = ctypes.CFUNCTYPE(None, *([ctypes.c_void_p] * 5))
+        self.entry(buffers, sizes, arena, scratch, pool().pointer)
 
 
 def load(path: Path) -> Loaded:
     """Open a built program."""
     library = load_library(path)
-    address = ctypes.cast(library.photic_entry, ctypes.c_void_p).value
-    assert address is not None
-    return Loaded(library, address)
+    entry = library.photic_entry
+    entry.restype, entry.argtypes = None, [ctypes.c_void_p] * ARGUMENTS
+    return Loaded(library, entry)
 
 
 TARGET = Target("c", DIALECT, machine, facts_key, build_kernels, load)
