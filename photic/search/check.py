@@ -179,7 +179,7 @@ def _rows(rng: np.random.Generator, shape: tuple[int, ...]) -> Bits:
 
 def _elements(rng: np.random.Generator, shape: tuple[int, ...]) -> Bits:
     """About one element each of some rows."""
-    return np.asarray(rng.random(shape) < PLANTED / max(1, *shape[-1:]))
+    return np.asarray(rng.random(shape) < PLANTED / max((1, *shape[-1:])))
 
 
 PLANTS = (
@@ -302,17 +302,18 @@ class _Sample:
         return {name: buffers[name][places] for name, places in self.places.items()}
 
     def is_moderate(self, arrays: Arrays) -> bool:
-        """Whether the judge's values are all finite and neither large nor small."""
-        sizes = [np.ones(1)]
+        """Whether no value of the judge is very large or small; masks make infinite ones."""
+        faults: list[bool] = []
 
         def watch(one: Expr, *arguments: Array | int) -> Array:
             found = _exactly(one, *arguments)
-            if one.dtype.kind == "float":
-                sizes.append(np.abs(found[found != 0]))
+            size = np.abs(found[np.isfinite(found) & (found != 0)])
+            is_float = one.dtype.kind == "float"
+            faults.append(is_float and bool(np.any((size > MODERATE) | (size < 1 / MODERATE))))
             return found
 
         self.values(arrays, True, watch)
-        return all(np.all((one <= MODERATE) & (one >= 1 / MODERATE)) for one in sizes)
+        return not any(faults)
 
     def limits(
         self, case: _Case, is_finite: bool, rng: np.random.Generator
