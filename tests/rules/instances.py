@@ -239,18 +239,15 @@ HITS: dict[str, Make] = {
     "positive factor out of a maximum": lambda d: most(J, d.mul(d.positive(), d.value(I, J))),
     "addend out of a maximum": lambda d: most(J, d.add(d.value(I, J), d.value(I, N))),
     **{name: folding(relative) for name, relative in RELATIVE.items()},
-    "relative: a product": lambda d: folding(scaled)(d),
-    "fold": lambda d: folding(power)(d),
+    "relative: a product": folding(scaled),
+    "fold": folding(power),
 }
-HITS["relative: a product"] = lambda d: (
-    lambda a: total(J, d.mul(scaled(d, a, most(J, a)), d.value(J, N), d.value(I)))
-)(operand(d))
 
 MISSES: dict[str, tuple[Make, ...]] = {
     "product in a sum": (
         lambda d: most(J, d.mul(d.value(I, J), d.value(J))),
         lambda d: d.mul(d.value(I, J), d.value(J)),
-        lambda d: total(J, form.select(TRUTH(d), d.mul(d.value(J), d.value(J)), d.number(1.0))),
+        lambda d: total(J, form.select(truth(d), d.mul(d.value(J), d.value(J)), d.number(1.0))),
     ),
     "flatten a product in a sum": (
         lambda d: d.mul(d.value(I, J), d.value(J), d.value(I)),
@@ -265,8 +262,8 @@ MISSES: dict[str, tuple[Make, ...]] = {
         lambda d: total(J, d.add(d.value(I, J), d.mul(d.value(I), d.value(I)))),
     ),
     DISTRIBUTE: (
-        lambda d: total(J, d.mul(d.add(d.value(I, J), d.value(J)), d.value(J))),
-        lambda d: most(J, d.mul(d.add(d.value(I, J), d.value(I)), d.value(J))),
+        lambda d: total(J, d.mul(d.add(d.leaf(I, J), d.leaf(J)), d.leaf(J))),
+        lambda d: most(J, d.mul(d.add(d.leaf(I, J), d.leaf(I)), d.leaf(J))),
         lambda d: total(J, d.mul(form.binary("maximum", d.leaf(I, J), d.leaf(I)), d.leaf(J))),
     ),
     "sum of two addends": (
@@ -300,5 +297,5 @@ MISSES: dict[str, tuple[Make, ...]] = {
 }
 
 
-def TRUTH(d: Draw) -> Expr:
+def truth(d: Draw) -> Expr:
     return form.binary("less_than", d.leaf(J), d.leaf(J)) if d.coin() else d.leaf(J, dtype=BOOL)

@@ -50,6 +50,7 @@ ROOT = Entry(
     "a root of a power of the distance",
     "(sqrt (exp2 (add a (mul n r))))",
     "(sqrt (exp2 (add old (mul n new))))",
+    True,
     "(= (number n) -1.0)",
     "sqrt(2**(a - r)) = sqrt(2**(a - r')) * sqrt(2**(r' - r))",
 )
@@ -57,6 +58,7 @@ TIES = Entry(
     "where the maximum is",
     "(select (less_than a r) zero one)",
     "(select (less_than old new) zero one)",
+    False,
     '(= one (known "one" d)) (= zero (known "zero" d))',
     "1 where a is r: what was counted before a greater r is forgotten",
 )
@@ -87,7 +89,7 @@ def test_a_pair_added_by_a_test_folds(entry: Entry, relative) -> None:  # type: 
 
 def test_the_sampler_catches_a_quotient_by_the_maximum_as_a_fold() -> None:
     # the partial sums pass through r = 0 and -inf
-    entry = Entry("a quotient", "(mul a (recip r))", "(mul old (recip new))", "", "wrong")
+    entry = Entry("a quotient", "(mul a (recip r))", "(mul old (recip new))", True, "", "wrong")
     d = Draw(np.random.default_rng(0))
     rows = [d.leaf(I, J) for _ in range(20)]
     graph = folded(entry, [total(J, quotient(d, a, most(J, a))) for a in rows])
@@ -100,6 +102,7 @@ def test_the_sampler_catches_a_wrong_weight() -> None:
         "a power, its weight squared",
         ROOT.h,
         "(exp2 (add old (mul n new)))",
+        True,
         ROOT.when,
         "wrong",
     )

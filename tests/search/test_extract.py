@@ -7,6 +7,8 @@ import random
 
 import numpy as np
 import pytest
+from search.lowered import extracted, region_stores, run_region, run_stores, saturated, stores_of
+from search.value_programs import KEYS, ROWS, block, inputs_of, mixed, naive, row, scores, weights
 
 import photic as ph
 from photic.ir import index as form
@@ -14,8 +16,6 @@ from photic.ir.eval import Array
 from photic.ir.index import Over
 from photic.loops.statements import Region
 from photic.search.extract import choose, region_of, runnable, stored_by_default
-from search.lowered import extracted, region_stores, run_region, run_stores, saturated, stores_of
-from search.value_programs import KEYS, ROWS, block, inputs_of, mixed, naive, row, scores, weights
 
 SEEDS = 12
 TILES = (1, 2, 3)

@@ -1,9 +1,11 @@
-"""Stores become one region: which axes are one, what is inlined, what stays; judged by evaluation."""
+"""Stores become one region: which axes are one, what is inlined, what stays; all evaluated."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from search.lowered import region_stores, run_stores, stores_of
+from search.value_programs import block, inputs_of, mixed, naive, row, scores, weights
 
 import photic as ph
 from photic.ir import index as form
@@ -11,8 +13,6 @@ from photic.ir.dim import Var, var
 from photic.ir.dtype import FLOAT32
 from photic.ir.index import Buffer, Store
 from photic.search.region import shared_axes
-from search.lowered import region_stores, run_stores, stores_of
-from search.value_programs import block, inputs_of, mixed, naive, row, scores, weights
 
 RNG = np.random.default_rng(0)
 

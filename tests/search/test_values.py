@@ -11,11 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-import photic as ph
-from photic.search.language import ENode
-from photic.search.rules import rules_without
-from photic.search.run import LIMITS, EGraph, Limits, minimal_rules, saturate
 from search.lowered import RULES, region_stores, saturated
 from search.value_programs import (
     DEPTH,
@@ -29,6 +24,11 @@ from search.value_programs import (
     scores,
     weights,
 )
+
+import photic as ph
+from photic.search.language import ENode
+from photic.search.rules import rules_without
+from photic.search.run import LIMITS, EGraph, Limits, minimal_rules, saturate
 
 
 def graph_of(tensor: ph.Tensor) -> EGraph:

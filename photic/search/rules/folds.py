@@ -6,9 +6,10 @@ running maximum goes from r' to r, what was summed so far is multiplied by w(r',
 written over ``a``, ``r`` and ``old``, ``new``; other names are bound by ``h`` and explained by
 ``when``. An entry must satisfy h(r, r) = 1 and h(-inf, r) = 0 where r is a finite number.
 
-Around every entry: the value relative to r is 0 while r is still -inf; w is 1 where r did not
-move; at the end the sum is multiplied by h(r, r), which is NaN where the sum as written is (for
-a row that is all -inf). What is multiplied by the relative value has no maximum over j inside.
+Around every entry: where ``guarded``, the value relative to r is 0 while r is still -inf, as
+h(-inf, -inf) is NaN there. w is 1 where r did not move. At the end the sum is multiplied by
+h(r, r), which is NaN where the sum as written is (in a row that is all -inf). What is multiplied by
+the relative value has no maximum over j inside.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ class Entry:
     name: str
     h: str
     w: str
+    guarded: bool
     when: str
     why: str
 
@@ -39,6 +41,7 @@ ENTRIES: tuple[Entry, ...] = (
         "a power of two of the distance",
         "(exp2 (add a (mul n r)))",
         "(exp2 (add old (mul n new)))",
+        True,
         _MINUS,
         "2**(a - r) = 2**(a - r') * 2**(r' - r)",
     ),
@@ -46,6 +49,7 @@ ENTRIES: tuple[Entry, ...] = (
         "a power of the distance",
         "(exp2 (mul c (add a (mul n r))))",
         "(exp2 (mul c (add old (mul n new))))",
+        True,
         f"{_MINUS} {_POSITIVE.format('c')}",
         "any base: 2**(c*(a - r)) with c > 0",
     ),
@@ -53,6 +57,7 @@ ENTRIES: tuple[Entry, ...] = (
         "a power of the scaled distance",
         "(exp2 (mul c (mul b (add a (mul n r)))))",
         "(exp2 (mul c (mul b (add old (mul n new)))))",
+        True,
         f"{_MINUS} {_POSITIVE.format('b')} {_POSITIVE.format('c')}",
         "the same with a scale outside the distance",
     ),
@@ -60,6 +65,7 @@ ENTRIES: tuple[Entry, ...] = (
         "a power of the distance to a finite maximum",
         "(exp2 (mul c (add a (mul n (select (and (less_than r i) (less_than l r)) r z)))))",
         "(exp2 (mul c (add old (mul n new))))",
+        False,
         f"{_MINUS} {_POSITIVE.format('c')} (= (number z) 0.0) (= (number i) inf)"
         " (= (number l) -inf)",
         "where the maximum is infinite 0 stands for it: rows of -inf give 0 and not NaN",
@@ -124,11 +130,12 @@ def _relative(entry: Entry) -> Rule:
     p = _pattern(h, facts)
     names = (("zero", "d"), ("one", "d"), ("lowest", "da"), ("old", "da"), ("new", "da"))
     known = " ".join(f'(= {name} (known "{name}" {dtype}))' for name, dtype in names)
+    guarded = f'(Select (Bin "less_than" lowest r) {p} zero)' if entry.guarded else p
+    weight = f'(Select (Bin "less_than" old new) {_value(w, {})} one)'
     return Rule(
         name=f"relative: {entry.name}",
         left=" ".join(facts),
-        right=f'(relative {p} (Running j r a {p} (Select (Bin "less_than" lowest r) {p} zero)'
-        f' (Select (Bin "less_than" old new) {_value(w, {})} one) {_value(h, {"a": "r"})}))',
+        right=f"(relative {p} (Running j r a {p} {guarded} {weight} {_value(h, {'a': 'r'})}))",
         when=f'(= r (Reduce "max" j a)) {entry.when} (= d (dtype {p})) (= da (dtype a)) {known}',
         why=entry.why,
         kind="fact",
