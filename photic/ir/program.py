@@ -153,26 +153,26 @@ def mapped(steps: Iterable[Step], change: Callable[[Step], Iterable[Step]]) -> t
 
 
 def touched(step: Step, program: Program) -> tuple[set[str], set[str]]:
-    """The buffers that a step (with all inside it) reads, and those that it writes."""
-    if isinstance(step, Copy):
-        return {step.source}, {step.target}
-    if isinstance(step, Collective):
-        return set(step.buffers), set(step.buffers)
-    if isinstance(step, Kernel):
-        function = program.functions[step.function]
-        names = dict(zip((one.name for one in function.parameters), step.arguments, strict=True))
-        needed, written = set[str](), set[str]()
-        for store in function.stores:
-            needed |= {names[one.name] for one in buffers_read(store)} - written
-            written.add(names[store.buffer.name])
-        return needed, written
-    reads: set[str] = set()
-    writes: set[str] = set()
-    bodies = step.body if isinstance(step, Repeat) else (*step.then, *step.otherwise)
-    for inner in bodies:
-        more = touched(inner, program)
-        reads |= more[0]
-        writes |= more[1]
-    if isinstance(step, Branch):
-        reads.add(step.condition)
+    """The buffers that a step (with all inside it) reads, and those that it writes.
+
+    A kernel does not read what it has written itself before.
+    """
+    reads, writes = set[str](), set[str]()
+    for one in all_steps((step,)):
+        match one:
+            case Copy(target=target, source=source):
+                reads.add(source)
+                writes.add(target)
+            case Collective(buffers=names):
+                reads |= set(names)
+                writes |= set(names)
+            case Branch(condition=name):
+                reads.add(name)
+            case Kernel(function=name, arguments=arguments):
+                parameters = (one.name for one in program.functions[name].parameters)
+                given, own = dict(zip(parameters, arguments, strict=True)), set[str]()
+                for store in program.functions[name].stores:
+                    reads |= {given[one.name] for one in buffers_read(store)} - own
+                    own.add(given[store.buffer.name])
+                writes |= own
     return reads, writes
