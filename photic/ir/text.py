@@ -193,14 +193,14 @@ def read_dim(tree: ast.expr, names: Mapping[str, Dim]) -> Dim:
         case ast.Name(id=name) if name in names:
             return names[name]
         case ast.UnaryOp(op=ast.USub(), operand=inner):
-            return mul(read_dim(inner, names), -1)
-        case ast.BinOp(left=left, op=operator, right=right):
+            return -read_dim(inner, names)
+        case ast.BinOp(left=left, op=sign, right=right):
             first, second = (read_dim(one, names) for one in (left, right))
-            if isinstance(operator, ast.Sub):
-                return add(first, mul(second, -1))
-            is_division = isinstance(operator, ast.FloorDiv | ast.Mod)
-            if type(operator) in _OPERATIONS and not (is_division and second == 0):
-                return _OPERATIONS[type(operator)](first, second)
+            if isinstance(sign, ast.Sub):
+                return first - second
+            is_division = isinstance(sign, ast.FloorDiv | ast.Mod)
+            if type(sign) in _OPERATIONS and not (is_division and second == 0):
+                return _OPERATIONS[type(sign)](first, second)
     fail(tree, f"{ast.unparse(tree)!r} is not a size")
 
 
@@ -262,14 +262,10 @@ class _Scope:
         index = read_dims(given["index"], names)
         if len(index) != len(node.shape):
             fail(given["index"], f"{len(index)} indices for a source of rank {len(node.shape)}")
-        bounds: list[Bound] = []
-        for pair in getattr(given.get("bounds"), "elts", ()):
-            match read_dims(pair, names):
-                case (value, extent):
-                    bounds.append(Bound(value, extent))
-                case _:
-                    fail(pair, "a bound is a pair")
-        return Operand(node, View(shape, index, tuple(bounds)))
+        pairs = [read_dims(one, names) for one in getattr(given.get("bounds"), "elts", ())]
+        if any(len(one) != 2 for one in pairs):
+            fail(given["bounds"], "a bound is a pair")
+        return Operand(node, View(shape, index, tuple(Bound(*one) for one in pairs)))
 
 
 def parse_graph(text: str, constants: Mapping[str, Array]) -> Graph:
@@ -328,10 +324,9 @@ def _node(call: ast.Call, dtype: DType, shape: Shape, scope: _Scope) -> Node:
     op = call.func.id if isinstance(call.func, ast.Name) else ""
     kind = PRIMITIVE[op].kind if op in PRIMITIVE else op
     match kind, call.args, call.keywords:
-        case "input", [name], []:
-            return graphs.input_node(literal(name, str), shape, dtype)
-        case "state", [name], []:
-            return graphs.state_node(literal(name, str), shape, dtype)
+        case "input" | "state", [name], []:
+            make = graphs.input_node if kind == "input" else graphs.state_node
+            return make(literal(name, str), shape, dtype)
         case "iota", [], [] if len(shape) == 1:
             return graphs.iota_node(shape[0])
         case "constant", [value], []:
