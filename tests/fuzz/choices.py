@@ -1,0 +1,47 @@
+"""Random choices for kernels: any vector variable, width, register tile and layout that is legal."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+from photic.compiler.passes import Compilation
+from photic.ir import index as form
+from photic.ir.dim import Var
+from photic.ir.index import Over
+from photic.ir.program import Layout
+from photic.loops.parts import is_short
+from photic.loops.plan import Choice
+
+WIDTHS = (2, 4, 8, 16)
+MOST_UNROLLED = 12  # points of a register tile, vectors side by side aside
+
+
+def arbitrary(random: Random, choice: Choice) -> Choice:
+    """Another choice for the same store."""
+    store = choice.store
+    reduced = [one.attribute.axis for one in form.walk(store.value) if isinstance(one.attribute, Over)]
+    axes = [*store.axes, *(axis for axis in reduced if not is_short(axis))]
+    lanes = random.choice([*axes, None])
+    rows: list[tuple[Var, int]] = []
+    points = 1
+    for axis in random.sample(store.axes, len(store.axes)):
+        size = random.choice([1, 2, 3, 4])
+        if axis is not lanes and random.random() < 0.5 and points * size <= MOST_UNROLLED:
+            rows.append((axis, size))
+            points *= size
+    width = random.choice(WIDTHS) if lanes else 1
+    return replace(
+        choice, lanes=lanes, width=width, count=random.choice([1, 1, 2, 3]), rows=tuple(rows)
+    )
+
+
+def scramble(random: Random, state: Compilation) -> None:
+    """Other choices for every kernel, and other layouts for the constants it reads."""
+    for name, choice in state.choices.items():
+        layouts: dict[str, Layout] = {}
+        for one in state.program.functions[name].parameters:
+            fixed = [k for k, extent in enumerate(one.shape) if isinstance(extent, int) and extent]
+            if fixed and random.random() < 0.5:
+                layouts[one.name] = Layout(random.choice(fixed), random.choice([2, 3, 8, 16]))
+        state.choices[name] = replace(arbitrary(random, choice), layouts=layouts)
