@@ -34,6 +34,7 @@ REASON_WORDS = 3
 ORDER = (
     ("base",),
     ("ir",),
+    ("forms",),
     ("loops",),
     ("search", "codegen"),
     ("storage",),

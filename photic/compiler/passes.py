@@ -14,11 +14,11 @@ from photic.codegen.entry import Addresses, entry_source
 from photic.compiler.artifact import Array
 from photic.compiler.constants import evaluate_constants
 from photic.compiler.memory import MemoryPlan, plan_memory
-from photic.ir.check import check_graph
+from photic.forms.graph_check import check_graph
+from photic.forms.graph_text import print_graph
+from photic.forms.program_text import print_program
 from photic.ir.graph import Graph
 from photic.ir.program import ROW_MAJOR, Kernel, Layout, Program, Repeat, Step, all_steps, mapped
-from photic.ir.program_text import print_program
-from photic.ir.text import print_graph
 from photic.loops.build import nest
 from photic.loops.combine import combined
 from photic.loops.layout import relaid

@@ -243,6 +243,8 @@ def negation(condition: Expr) -> Expr:
         return positive(add(1, mul(condition.attribute.gap, -1)))
     if condition.op == "less_than" and condition.children[1] is TRUE:
         return condition.children[0]
+    if condition.op == "add":
+        return both(negation(condition.children[0]), negation(condition.children[1]))
     return make("less_than", (condition, TRUE), PLAIN, BOOL)
 
 

@@ -20,9 +20,9 @@ from pathlib import Path
 
 from photic.base.errors import FileUnreadable, FileUnwritable, PhoticError, ProgramFile
 from photic.compiler.artifact import Argument, Artifact, KernelReport
+from photic.forms.graph_text import parse_dim
 from photic.ir.dim import Symbol
 from photic.ir.dtype import DTYPES
-from photic.ir.text import parse_dim
 from photic.storage.files import file_sha256, write_atomic, write_errors
 from photic.storage.tensorfile import read_tensors, write_tensors
 from photic.targets.registry import target_named

@@ -18,8 +18,8 @@ from fuzz.movements import (
 )
 
 from photic.base.errors import AxisOutOfRange, BadArgument, CannotReshape, ShapeMismatch
+from photic.forms.graph_check import check_graph
 from photic.ir import view as views
-from photic.ir.check import check_graph
 from photic.ir.dim import add, mul, symbol
 from photic.ir.dtype import BOOL, FLOAT32, INT16
 from photic.ir.eval import evaluate

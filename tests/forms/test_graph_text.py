@@ -15,6 +15,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from photic.base.errors import BadText, PhoticError
+from photic.forms.graph_text import (
+    NAMED_FROM,
+    constants_of,
+    parse_dim,
+    parse_graph,
+    print_graph,
+    shape_text,
+    type_text,
+)
 from photic.ir.dim import Dim, Symbol, floordiv, mod, symbol, var
 from photic.ir.dtype import DTYPES, FLOAT32, FLOAT64, INT64, DType
 from photic.ir.graph import (
@@ -28,15 +37,6 @@ from photic.ir.graph import (
     operand,
     scan,
     state_node,
-)
-from photic.ir.text import (
-    NAMED_FROM,
-    constants_of,
-    parse_dim,
-    parse_graph,
-    print_graph,
-    shape_text,
-    type_text,
 )
 from photic.ir.view import identity, pad
 

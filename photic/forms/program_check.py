@@ -24,10 +24,10 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from photic.base.errors import BrokenGraph
+from photic.forms.graph_check import escapes, is_guarded, result_dtype
 from photic.ir import dim as dims
 from photic.ir import index as form
 from photic.ir import program as steps
-from photic.ir.check import escapes, is_guarded, result_dtype
 from photic.ir.dim import Data, Dim, Symbol, Var, symbols, variables
 from photic.ir.dtype import BOOL, INT64, DType, dtype_of
 from photic.ir.index import Access, Expr, Literal, Order, Over, Plain, Position, Store

@@ -17,7 +17,8 @@ One line a node, in Python's own syntax (read with ``ast``, never run)::
 
 ``parse_graph(print_graph(g), constants_of(g)) == g``. Large constants are printed by name, their
 elements stand beside the text; small ones as numbers (1e999 is infinity) or, with a nan, as bytes.
-What parses is well formed; whether it is *right* is for ``ir/check.py``. A size prints as ``str``.
+What parses is well formed; whether it is *right* is for ``forms/graph_check.py``. A size prints as
+``str`` does.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from photic.base.errors import BrokenGraph, NameTaken
+from photic.forms.graph_check import check_graph
 from photic.ir import view as views
-from photic.ir.check import check_graph
 from photic.ir.dim import Dim, add, floordiv, mod, mul, symbol, var
 from photic.ir.dtype import BOOL, FLOAT32, FLOAT64, INT32, INT64, DType
 from photic.ir.graph import (

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from ir.programs import EVERY_STEP, Array
 
 from photic.base.errors import BadText, PhoticError
+from photic.forms.program_text import parse_program, print_program
 from photic.ir import index as form
 from photic.ir.dim import Var, data, floordiv, mod, symbol, var
 from photic.ir.dtype import FLOAT32, INT64
 from photic.ir.graph import Graph, binary, constant_node, operand
 from photic.ir.index import Buffer, Expr, Store
 from photic.ir.program import Function, Layout, Place, Program
-from photic.ir.program_text import parse_program, print_program
 from photic.loops.lower import lower
 
 

@@ -25,7 +25,7 @@ value and function, each under a name of its own however often it is used, then 
     )
 
 ``parse_program(print_program(p), arrays of p's constants) == p``. What parses has fields of the
-right types; whether it is *right* is for ``ir/program_check.py``.
+right types; whether it is *right* is for ``forms/program_check.py``.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from textwrap import indent
 from typing import Literal, get_args, get_origin, get_type_hints
 
 from photic.base.errors import BadText
+from photic.forms.graph_text import fail, literal, parse_lines, read_dim
 from photic.ir import index as form
 from photic.ir.dim import Data, Dim, FloorDiv, Int, Mod, Monomial, Symbol, Var, terms_of
 from photic.ir.dtype import DTYPES, DType
@@ -46,7 +47,6 @@ from photic.ir.eval import Array
 from photic.ir.graph import payload_of
 from photic.ir.index import Attribute, Buffer, Expr, Store
 from photic.ir.program import Function, Layout, Place, Program, Step
-from photic.ir.text import fail, literal, parse_lines, read_dim
 
 WIDTH = 88  # columns; longer records have their fields on lines of their own
 NAMED = (Symbol, Var, Data, Buffer, Expr, Function)
