@@ -7,7 +7,7 @@ largest among all results of about the same magnitude, since one alone may be ex
 Integers must be equal wherever no draw moves them. Where the meaning in its own dtypes is not
 finite though the judge is, nothing is asked. Other NaN and infinities must be equal; a candidate
 that drops contributions of weight 0 need not repeat those that come from values without influence.
-Large regions are judged at sampled points: the first and last of each axis, and some between.
+Large regions are judged at points drawn anew for each case: ends of each axis, and some between.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Call: TypeAlias = Callable[[Arrays, Sizes], Arrays | Failure]
 
 FACTOR = 4.0  # orders of a sum differ by up to about two in their error
 DRAWS, DRAWS_OF_FEW = 3, 16
-FEW_RESULTS = 64  # with fewer, the largest of few draws may be small by luck
+FEW_RESULTS = 8  # with fewer, the largest of few draws may be small by luck
 ALIKE = 2  # results within this many powers of two share a limit
 MODERATE = 2.0**60  # intermediates of a case are not larger, nor their inverses
 MOST_NUMBERS = 1 << 20  # in one evaluation; a larger region is sampled
@@ -85,8 +85,9 @@ def check(meaning: Meaning, sizes: Sizes, call: Call, seed: int) -> Right | Wron
     ``call`` gets an array for each buffer that is read before it is written, by name, and returns
     the outputs by name.
     """
-    sample, rng, part = _Sample.of(meaning, sizes), np.random.default_rng(seed), 0.0
-    for case in _cases(meaning, sample, rng):
+    rng, part = np.random.default_rng(seed), 0.0
+    for case in _cases(meaning, _Sample.of(meaning, sizes, rng), rng):
+        sample = _Sample.of(meaning, sizes, rng)
         found = call(case.arrays, sizes)
         if not isinstance(found, Mapping):
             return Wrong(case.name, str(found))
@@ -174,12 +175,19 @@ CHANGES: tuple[tuple[str, Callable[[Array], Array]], ...] = (
 
 def _rows(rng: np.random.Generator, shape: tuple[int, ...]) -> Bits:
     """Some whole rows along the last axis."""
-    return np.broadcast_to(rng.random((*shape[:-1], 1)[: len(shape)]) < PLANTED, shape)
+    return np.broadcast_to(_some(rng, (*shape[:-1], 1)[: len(shape)], PLANTED), shape)
 
 
 def _elements(rng: np.random.Generator, shape: tuple[int, ...]) -> Bits:
     """About one element each of some rows."""
-    return np.asarray(rng.random(shape) < PLANTED / max((1, *shape[-1:])))
+    return _some(rng, shape, PLANTED / max((1, *shape[-1:])))
+
+
+def _some(rng: np.random.Generator, shape: tuple[int, ...], part: float) -> Bits:
+    """This part of all, and one at least."""
+    found = np.asarray(rng.random(shape) < part)
+    found.flat[rng.integers(0, max(1, found.size), min(1, found.size))] = True
+    return found
 
 
 PLANTS = (
@@ -193,25 +201,26 @@ PLANTS = (
 # --- where it is judged ---------------------------------------------------------------------
 
 
-def _sampled(stores: Sequence[Store], run: Run) -> tuple[Sequence[Store], dict[str, Array]]:
+def _sampled(
+    stores: Sequence[Store], run: Run, rng: np.random.Generator
+) -> tuple[Sequence[Store], dict[str, Array]]:
     """The stores themselves; if that is too much, at some points of their axes.
 
-    The points are the first, the last and some between, named in further buffers.
+    Points are named in further buffers: the first ones and the last of an axis (or one end of it,
+    where there is room for two only) and some at random.
     """
     found, points = stores, dict[str, Array]()
     for most in SAMPLES:
         if _numbers(found, run) <= MOST_NUMBERS:
             break
         table: dict[Atom, Dim] = {}
-        for axis in _free_axes(stores):
-            extent, ends = run.number(axis.extent), np.arange(most // 4 + 1)
-            spread = np.linspace(0, extent - 1, most // 2).astype(np.int64)
-            places = np.concatenate([ends, extent - 1 - ends, spread])
-            places = np.unique(places.clip(0, extent - 1)) if extent else places[:0]
+        for axis in (one for one in _free_axes(stores) if run.number(one.extent)):
+            last, near = run.number(axis.extent) - 1, np.arange(most // 4)
+            ends = np.concatenate([near, last - near]) if most // 4 else rng.choice((0, last), 1)
+            places = np.union1d(ends.clip(0, last), rng.integers(0, last + 1, most // 2))
             buffer = Buffer(f"points_{axis.name}", (len(places),), INT64)
             place = form.load(buffer, [var(f"{axis.name}_at", len(places))])
-            table[axis] = data(place, 0, max(0, extent - 1))
-            points[buffer.name] = places
+            table[axis], points[buffer.name] = data(place, 0, last), places
         found = [_at(store, table) for store in stores]
     return found, points
 
@@ -258,12 +267,14 @@ def _moved(rng: np.random.Generator, one: Expr, *arguments: Array | int) -> Arra
         return exact
     if one.op == "sum":
         terms, axis = np.asarray(arguments[0], np.float64), int(arguments[1])
-        errors = np.cumsum(terms, axis) * rng.choice((-1, 1), terms.shape)
+        errors = np.cumsum(terms, axis) * _signs(rng, terms.shape)
         inner = FLOAT32 if one.dtype.is_half else one.dtype  # that sums of halves are kept in
         exact = _wide(exact) + _half_ulp(inner.numpy) * errors.sum(axis)
-    return np.asarray(
-        _wide(exact) * (1 + _half_ulp(one.dtype.numpy) * rng.choice((-1, 1), exact.shape))
-    )
+    return _wide(exact) * (1 + _half_ulp(one.dtype.numpy) * _signs(rng, exact.shape))
+
+
+def _signs(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    return rng.integers(0, 2, shape, np.int8) * 2.0 - 1
 
 
 def _half_ulp(dtype: np.dtype[np.generic]) -> float:
@@ -281,9 +292,9 @@ class _Sample:
     places: dict[str, Bits]
 
     @classmethod
-    def of(cls, meaning: Meaning, sizes: Sizes) -> _Sample:
+    def of(cls, meaning: Meaning, sizes: Sizes, rng: np.random.Generator) -> _Sample:
         run = Run(sizes, False)
-        stores, points = _sampled(meaning.stores, run)
+        stores, points = _sampled(meaning.stores, run, rng)
         places = {one.name: np.zeros(run.shape(one.shape), bool) for one in meaning.outputs}
         for store in (one for one in stores if one.buffer.name in places):
             marks = Buffer(store.buffer.name, store.buffer.shape, BOOL)
@@ -295,8 +306,9 @@ class _Sample:
         """The outputs at the sample's places."""
         run, buffers = Run(self.run.sizes, widen), self.points | dict(arrays)
         for buffer in {store.buffer for store in self.stores}:
-            fresh = np.zeros(run.shape(buffer.shape), run.dtype(buffer.dtype))
-            buffers[buffer.name] = arrays.get(buffer.name, fresh).astype(fresh.dtype)
+            shape, dtype = run.shape(buffer.shape), run.dtype(buffer.dtype)
+            given = arrays.get(buffer.name)
+            buffers[buffer.name] = np.zeros(shape, dtype) if given is None else given.astype(dtype)
         for store in self.stores:
             evaluate_store(store, buffers, run.sizes, widen=widen, operate=how)
         return {name: buffers[name][places] for name, places in self.places.items()}

@@ -338,10 +338,22 @@ def test_a_large_result_that_is_right_passes() -> None:
     assert isinstance(verdict(large_product(), lambda x, w: x @ w), Right)
 
 
+def test_a_fault_inside_a_result_of_which_few_points_can_be_judged_is_found() -> None:
+    x = ph.input("x", (LARGE, 2, 2, LARGE))
+    what = meaning(y=ph.sum(x * x[:, :, :, ::-1], axis=(0, 3)))
+
+    def fault(x: Array) -> Array:
+        y = (x * x[:, :, :, ::-1]).sum(axis=(0, 3))
+        y[1, 0] += 1
+        return y
+
+    assert isinstance(verdict(what, fault), Wrong)
+
+
 def test_an_axis_that_is_reduced_elsewhere_is_not_sampled() -> None:
     x = ph.input("x", (LARGE, LARGE))
     what = meaning(y=ph.softmax(x @ x, axis=1))
-    sampled, points = checking._sampled(what.stores, Run({}, False))
+    sampled, points = checking._sampled(what.stores, Run({}, False), np.random.default_rng(0))
     assert [len(store.axes) for store in sampled] == [len(store.axes) for store in what.stores]
     assert len(points) == 1  # rows; columns are reduced
     candidate = lambda x: share(x @ x)  # noqa: E731
