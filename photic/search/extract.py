@@ -117,18 +117,22 @@ def order(choice: Choice, roots: Sequence[int]) -> list[int]:
 def runnable(graph: EGraph, choice: Choice) -> dict[int, ENode]:
     """The choice with each fold's extremum as the fold has it; a fold that cannot run is undone.
 
-    It cannot if its body needs r in another way than by the relative value, or if a needs r.
+    It cannot if its body needs r in another way than by the relative value, if a needs r, or if
+    another fold has r as the maximum of another value.
     """
     made = dict(choice)
+    extrema: dict[int, ENode] = {}
     for number in order(choice, graph.roots):
         node = choice[number]
         if node.op == "Fold":
             r, a, p, body = (node.children[k] for k in (R, A, P, BODY))
-            others = set[int]().union(*(_cone(made, one, ()) for one in node.children))
-            if number in others or r in _cone(made, a, ()) | _cone(made, body, (p,)):
-                made[number] = ENode("Reduce", node.attributes, (body,))
+            extremum = ENode("Reduce", ("max", node.attributes[1]), (a,))
+            inside = set[int]().union(*(_cone(made, one, ()) for one in node.children))
+            is_apart = r not in _cone(made, a, ()) | _cone(made, body, (p,))
+            if number not in inside and is_apart and extrema.get(r, extremum) == extremum:
+                made[r] = extrema[r] = extremum
             else:
-                made[r] = ENode("Reduce", ("max", node.attributes[1]), (a,))
+                made[number] = ENode("Reduce", node.attributes, (body,))
     return made
 
 
@@ -272,8 +276,11 @@ class _Builder:
         same = [one for one in same if nodes[one].op == "Fold"]
         ready = [one for one in same if not set(same) & _cone(nodes, one, (one,))]
         for one in ready:
-            p, body = nodes[one].children[P], nodes[one].children[BODY]
-            self.operation(body, {p: self.graph.table.leaves[0]})  # states what it reads
+            held = _relative(nodes, nodes[one])
+            for member in sorted(held - {nodes[one].children[P]}):
+                for child in nodes[member].children:
+                    if child not in held:
+                        self.value(child)
         if r not in self.known:
             self.store(r)
         for one in ready:

@@ -91,11 +91,6 @@ class Table:
     axes: dict[str, Var] = field(default_factory=dict)
 
 
-def extremum_of(axis: str) -> str:
-    """The name under which ``indep`` says that a value has no maximum over the axis inside."""
-    return f"max {axis}"
-
-
 def place_of(name: str, dtype: DType) -> Expr:
     """A leaf that stands for a value yet to be given (the old and new extremum of a weight)."""
     return form.load(Buffer(name, (), dtype), ())
@@ -111,16 +106,13 @@ _KNOWN: dict[str, Callable[[DType], Expr]] = {
 
 
 def encode(roots: Iterable[Expr]) -> tuple[str, Table]:
-    """The facts of some values as egglog text; value number n is the global ``$root n``."""
+    """The facts of some values as egglog text; value number n is ``(root n)``."""
     roots = tuple(roots)
     table, names = Table(), dict[Expr, str]()
     values = [one for root in roots for one in operations(root)]
-    values += [
-        make(dtype)
-        for dtype in dict.fromkeys(one.dtype for one in values if one.dtype.kind != "int")
-        for make in _KNOWN.values()
-    ]
-    values = list(dict.fromkeys(values))
+    dtypes = dict.fromkeys(one.dtype for one in values if one.dtype.kind != "int")
+    known = {(key, dtype): make(dtype) for dtype in dtypes for key, make in _KNOWN.items()}
+    values = list(dict.fromkeys([*values, *known.values()]))
     for one in values:
         axes = one.free | ({one.attribute.axis} if isinstance(one.attribute, Over) else set())
         table.axes.update({axis.name: axis for axis in sorted(axes, key=lambda axis: axis.name)})
@@ -128,10 +120,7 @@ def encode(roots: Iterable[Expr]) -> tuple[str, Table]:
     for one in values:
         names[one] = f"$_{len(names)}"
         lines += [f"(let {names[one]} {_term(one, names, table)})", *_facts(one, names[one])]
-    for dtype in {one.dtype for one in values if one.dtype.kind != "int"}:
-        lines += [
-            f'(set (known "{key}" "{dtype}") {names[make(dtype)]})' for key, make in _KNOWN.items()
-        ]
+    lines += [f'(set (known "{k}" "{d}") {names[one]})' for (k, d), one in known.items()]
     lines += [f"(set (root {number}) {names[one]})" for number, one in enumerate(roots)]
     return "\n".join(lines), table
 
@@ -155,7 +144,7 @@ def _asked(values: Iterable[Expr]) -> dict[str, None]:
     for one in values:
         if isinstance(one.attribute, Over):
             name = one.attribute.axis.name
-            found |= dict.fromkeys([name, extremum_of(name)] if one.op == "max" else [name])
+            found |= dict.fromkeys([name, f"max {name}"] if one.op == "max" else [name])
     return found
 
 

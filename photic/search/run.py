@@ -35,7 +35,7 @@ class Limits:
     steps: int
 
 
-LIMITS = Limits(rows=100_000, seconds=2.0, steps=40)
+LIMITS = Limits(rows=100_000, seconds=1.5, steps=40)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from photic.search.run import LIMITS, EGraph, saturate
 
 FIRINGS, NEAR_MISSES = 200, 20  # of every rule, in every run of the tests
 BATCH = 25  # values in one e-graph: a run costs more than a value
-STEPS = replace(LIMITS, steps=4)
+STEPS = replace(LIMITS, seconds=60.0, steps=4)
 RTOL = 1e-9  # float64 sums of a dozen terms of magnitude 1 to 1000 in another order
 
 # What must have fired before a rule can.

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from rules.instances import HITS, Draw, I, J, most, total
 from rules.sampler import FIRINGS, NEAR_MISSES, judge, sample, sample_known
+from search.lowered import PATIENT
 
 from photic.ir import index as form
 from photic.ir.dtype import FLOAT64
@@ -15,7 +16,7 @@ from photic.ir.index import Expr
 from photic.search.rules import TOPICS
 from photic.search.rules.algebra import ALGEBRA
 from photic.search.rules.record import Rule
-from photic.search.run import LIMITS, saturate
+from photic.search.run import saturate
 
 
 @pytest.mark.parametrize("rule", ALGEBRA, ids=lambda rule: rule.name)
@@ -67,7 +68,7 @@ def test_a_rule_that_equates_two_constants_stops_the_run_and_changes_nothing() -
     d = Draw(np.random.default_rng(0))
     x, c = d.leaf(J), d.number(3.0)
     value = d.mul(c, d.mul(d.number(2.0), x))
-    graph = saturate([value], (unsound,), LIMITS)
+    graph = saturate([value], (unsound,), PATIENT)
     assert graph.stopped == "conflict" and "literal" in graph.problem
     assert all(len(nodes) == 1 for nodes in graph.classes.values())
 
@@ -75,7 +76,7 @@ def test_a_rule_that_equates_two_constants_stops_the_run_and_changes_nothing() -
 def test_a_rule_that_equates_two_dtypes_stops_the_run() -> None:
     unsound = Rule("no cast", "(Cast d x)", "x", "", "wrong", "exact")
     d = Draw(np.random.default_rng(0))
-    graph = saturate([form.cast(d.leaf(J), FLOAT64)], (unsound,), LIMITS)
+    graph = saturate([form.cast(d.leaf(J), FLOAT64)], (unsound,), PATIENT)
     assert graph.stopped == "conflict" and "dtype" in graph.problem
 
 
@@ -83,7 +84,7 @@ def test_all_rules_together_equate_equal_values() -> None:
     rules = tuple(rule for topic in TOPICS.values() for rule in topic)
     d = Draw(np.random.default_rng(1))
     values = [make(d) for make in HITS.values() for _ in range(3)]
-    graph = saturate(values, rules, LIMITS)
+    graph = saturate(values, rules, PATIENT)
     judged, wrong = judge(graph, d.arrays())
     assert graph.stopped == "saturated" and judged > len(values)
     assert not wrong, wrong[0]

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from rules.instances import RELATIVE, Draw, I, J, N, most, operand, total
 from rules.sampler import FIRINGS, NEAR_MISSES, Sampled, judge, sample_known
+from search.lowered import PATIENT
 
 from photic.ir import index as form
 from photic.ir.index import Expr
 from photic.search.rules import rules_without
 from photic.search.rules.folds import FOLDS, Entry, fold_rules
 from photic.search.rules.record import Rule
-from photic.search.run import LIMITS, saturate
+from photic.search.run import saturate
 
 
 @cache
@@ -43,7 +44,7 @@ def test_near_misses_pass(rule: Rule) -> None:
 
 def folded(entry: Entry, values: list[Expr]):  # type: ignore[no-untyped-def]
     rules = (*rules_without("folds"), *fold_rules((entry,)))
-    return saturate(values, rules, LIMITS)
+    return saturate(values, rules, PATIENT)
 
 
 ROOT = Entry(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from search.lowered import RULES, region_stores, saturated
+from search.lowered import PATIENT, RULES, region_stores, saturated
 from search.value_programs import (
     DEPTH,
     HEADS,
@@ -28,7 +28,7 @@ from search.value_programs import (
 import photic as ph
 from photic.search.language import ENode
 from photic.search.rules import rules_without
-from photic.search.run import LIMITS, EGraph, Limits, minimal_rules, saturate
+from photic.search.run import EGraph, Limits, minimal_rules, saturate
 
 
 def graph_of(tensor: ph.Tensor) -> EGraph:
@@ -141,7 +141,7 @@ def test_scales_of_blocks_leave_the_inner_sum() -> None:
 
 def test_a_layer_with_quantised_weights_norms_and_rotary_positions_saturates_small() -> None:
     roots = region_stores(y=block(2, 6, 8, 8))
-    graph = saturate([one.value for one in roots], RULES, LIMITS)
+    graph = saturate([one.value for one in roots], RULES, PATIENT)
     assert graph.stopped == "saturated" and graph.rows < 5000
     assert len(folds(graph)) >= 2
 
@@ -188,7 +188,7 @@ def test_a_near_miss_is_not_folded(name: str) -> None:
 
 def test_without_the_topic_nothing_folds() -> None:
     values = [one.value for one in region_stores(y=naive())]
-    assert not folds(saturate(values, rules_without("folds"), LIMITS))
+    assert not folds(saturate(values, rules_without("folds"), PATIENT))
 
 
 # --- runs -----------------------------------------------------------------------------------
@@ -205,7 +205,7 @@ NEEDED = {
 
 def test_the_streaming_form_needs_six_rules_and_each_of_them() -> None:
     values = [one.value for one in region_stores(y=naive())]
-    assert {one.name for one in minimal_rules(values, RULES, LIMITS, is_streaming)} == NEEDED
+    assert {one.name for one in minimal_rules(values, RULES, PATIENT, is_streaming)} == NEEDED
 
 
 def test_matches_are_counted_by_rule() -> None:
@@ -233,7 +233,7 @@ def test_a_panic_inside_the_engine_stops_the_run_and_changes_nothing() -> None:
     broken = Rule("broken", "(Un o a)", "e", "(= s (multiset-pick (multiset-of)))", "", "exact")
     panics = Rule("panics", "(= e (Un o a))", '(panic "stop")', "", "", "fact")
     for rule in (broken, panics):
-        graph = saturate([one.value for one in region_stores(y=naive())], (rule,), LIMITS)
+        graph = saturate([one.value for one in region_stores(y=naive())], (rule,), PATIENT)
         assert graph.stopped in ("panic", "conflict", "saturated")
         assert all(len(nodes) == 1 for nodes in graph.classes.values())
 
