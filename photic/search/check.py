@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from photic.ir import index as form
-from photic.ir.dim import Atom, Dim, Var, data, substitute, var, variables
+from photic.ir.dim import Atom, Dim, Symbol, Var, data, substitute, var, variables
 from photic.ir.dtype import BOOL, FLOAT32, INT64
 from photic.ir.eval import Array, Run, convert
 from photic.ir.index import TRUE, Buffer, Expr, Store
@@ -44,6 +44,8 @@ MOST_NUMBERS = 1 << 20  # in one evaluation; a larger region is sampled
 SAMPLES = (64, 32, 16, 8, 4, 2)  # points of an axis: the most for which there is room
 PLANTED = 0.3  # of the rows of an input hold something that is not finite
 SMALL_INTEGERS = (-3, 9)
+ODD_SIZES = (0, 1, 2, 7, 33, 101)
+MOST_SIZE = 130  # of a symbolic size in a check, if its range allows
 EXACT = frozenset({"select", "maximum", "max", "mod", "contiguous"})  # these do not round
 
 
@@ -104,6 +106,25 @@ def check(meaning: Meaning, sizes: Sizes, call: Call, seed: int) -> Right | Wron
 
 
 # --- what is tried --------------------------------------------------------------------------
+
+
+def sizes_to_try(symbols: Sequence[Symbol]) -> list[dict[str, int]]:
+    """Sizes for checks: the ends of each range, 0 and 1, and some that no tile divides."""
+    ranges = {
+        one.name: range(one.low, min(one.high, max(one.low, MOST_SIZE)) + 1) for one in symbols
+    }
+    tried = {
+        name: [value for value in dict.fromkeys((*ODD_SIZES, some[0], some[-1])) if value in some]
+        for name, some in ranges.items()
+    }
+    most = max(map(len, tried.values()), default=1)
+    return [
+        {
+            name: values[(number + shift) % len(values)]
+            for shift, (name, values) in enumerate(tried.items())
+        }
+        for number in range(most)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,8 +363,9 @@ class _Sample:
         for name in exact:
             limit = _limit(exact[name], own[name], [one[name] for one in moved])
             if without:
-                is_unmoved = _equal(without[0][name], without[1][name])
-                limit = np.where(np.isnan(limit), np.where(is_unmoved, np.inf, -np.inf), limit)
+                is_free = np.where(_equal(without[0][name], without[1][name]), np.inf, -np.inf)
+                is_special = np.isnan(limit) & ~np.isfinite(exact[name])
+                limit = np.where(is_special, is_free, limit)
             found[name] = exact[name], limit
         return found
 

@@ -13,7 +13,7 @@ import pytest
 
 import photic as ph
 from photic.ir import index as form
-from photic.ir.dim import Atom, Dim, var
+from photic.ir.dim import Atom, Dim, Symbol, var
 from photic.ir.dtype import FLOAT16, FLOAT32
 from photic.ir.eval import Array, Run, convert
 from photic.ir.graph import Graph
@@ -21,7 +21,7 @@ from photic.ir.index import Over, Store
 from photic.ir.program import Kernel
 from photic.loops.lower import lower
 from photic.search import check as checking
-from photic.search.check import Arrays, Meaning, Right, Sizes, Wrong, check
+from photic.search.check import Arrays, Meaning, Right, Sizes, Wrong, check, sizes_to_try
 from photic.search.measure import Crashed, Failure, Slot, Trial
 from photic.targets.process import Remote
 
@@ -181,6 +181,24 @@ def test_several_outputs_and_values_between_are_checked() -> None:
         shift = np.float32(1.01)
         found = check(what, {}, call, 0)
     assert isinstance(found, Wrong) and found.where.startswith("out_b")
+
+
+def test_sizes_to_try_hold_the_ends_of_ranges_and_odd_ones() -> None:
+    n, m, k = Symbol("n", 0, 4096), Symbol("m", 3, 5), Symbol("k", 500, 900)
+    tried = sizes_to_try([n, m, k])
+    assert {one["n"] for one in tried} == {0, 1, 2, 7, 33, 101, 130}
+    assert {one["m"] for one in tried} == {3, 5} and {one["k"] for one in tried} == {500}
+    assert {(one["n"], one["m"]) for one in tried if one["n"] > 7} == {(33, 5), (101, 3), (130, 5)}
+    assert sizes_to_try([]) == [{}]
+
+
+def test_integers_must_be_equal_also_beside_what_is_not_finite() -> None:
+    x, n = ph.input("x", (9, 5)), ph.input("n", (9, 5), "int32")
+    what = meaning(is_finite=True, y=ph.sum(n + ph.isnan(x).astype("int32"), axis=1))
+    right = lambda x, n: (n + np.isnan(x)).sum(axis=1).astype(np.int64)  # noqa: E731
+    assert what.outputs[0].dtype.name == "int64" and isinstance(verdict(what, right), Right)
+    wrong = lambda x, n: n.sum(axis=1).astype(np.int64)  # noqa: E731
+    assert isinstance(verdict(what, wrong), Wrong)
 
 
 # --- planted faults -------------------------------------------------------------------------
