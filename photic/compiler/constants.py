@@ -13,10 +13,12 @@ from collections.abc import Mapping
 from photic.ir import graph as graphs
 from photic.ir.dim import symbols
 from photic.ir.eval import Array, evaluate_operand
-from photic.ir.graph import Graph, Node, Operand, Payload, Scan, constant_node, operand, topological
+from photic.ir.graph import Graph, Node, Operand, Scan, constant_node, operand, topological
+from photic.ir.view import Shape
 from photic.loops.place import COSTLY
 
 SMALL_BYTES = 65536  # a result of this size is always worth keeping
+MOST_ELEMENTS = 1 << 24  # on the way to a result; more only if a constant below has as many
 
 
 def evaluate_constants(graph: Graph) -> Graph:
@@ -71,18 +73,21 @@ def _is_worth(node: Node, is_last: bool) -> bool:
     under = list(topological([node]))
     costly = any(one.op in COSTLY or one.op in ("sum", "max") for one in under)
     made_of = [one for one in under if one.op == "constant" and one.shape != ()]
-    if not made_of and not costly:
+    most = max([MOST_ELEMENTS, *(_elements(one.shape) for one in made_of)])
+    seen = (one for below in under for one in below.operands)
+    if not (made_of or costly) or any(_elements(one.shape) > most for one in seen):
         return False
-    size = math.prod(int(n) for n in node.shape) * node.dtype.bytes
+    size = _elements(node.shape) * node.dtype.bytes
     own = node.op in COSTLY or node.op in ("sum", "max")
     if own or not is_last:
         return own
-    return size <= SMALL_BYTES or size <= sum(_payload_bytes(one) for one in made_of)
+    return size <= SMALL_BYTES or size <= sum(
+        _elements(one.shape) * one.dtype.bytes for one in made_of
+    )
 
 
-def _payload_bytes(node: Node) -> int:
-    assert isinstance(node.attribute, Payload)
-    return node.attribute.array.size * node.dtype.bytes
+def _elements(shape: Shape) -> int:
+    return math.prod(int(extent) for extent in shape)
 
 
 def replaced(graph: Graph, made: Mapping[Node, Node]) -> Graph:
