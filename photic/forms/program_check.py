@@ -12,14 +12,14 @@ condition, or else no sample point shows it outside; two points never write one 
 its own buffer only the element that it writes. Loops may run no trip: what they write counts as
 written, since an empty loop stacks empty results.
 
-It does not check: functions that no step calls; that all elements of a buffer are written; indices
-into data beyond their proof; the names and strings that are free (devices, users' names).
+It does not check: functions that no step calls; that all elements of a buffer are written; more
+than samples of indices from data where no proof is found; free names (devices, users' names).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -28,7 +28,7 @@ from photic.forms.graph_check import escapes, is_guarded, result_dtype
 from photic.ir import dim as dims
 from photic.ir import index as form
 from photic.ir import program as steps
-from photic.ir.dim import Data, Dim, Symbol, Var, symbols, variables
+from photic.ir.dim import Atom, Data, Dim, Int, Symbol, Var, symbols, variables
 from photic.ir.dtype import BOOL, INT64, DType, dtype_of
 from photic.ir.index import Access, Expr, Literal, Order, Over, Plain, Position, Store
 from photic.ir.ops import PRIMITIVE
@@ -176,10 +176,31 @@ def _of_store(store: Store, function: Function, sizes: Sizes, gaps: Gaps) -> Fac
 
 
 def _is_inside(at: Dim, extent: Dim, gaps: Gaps, axes: tuple[Var, ...]) -> bool:
-    if is_guarded(at, extent, gaps) or _is_data(at):
-        return is_guarded(at, extent, gaps)
-    decided = [one for one in gaps if not _is_data(one)]
-    return not escapes(at, extent, set(axes).union(*map(variables, (at, *decided))), decided)
+    if is_guarded(at, extent, gaps):
+        return True
+    data = {one for one in dims.atoms(at) if isinstance(one, Data)}
+    if not data:
+        decided = [one for one in gaps if not _is_data(one)]
+        return not escapes(at, extent, set(axes).union(*map(variables, (at, *decided))), decided)
+    stand_in: dict[Atom, Dim] = {
+        one: _sampled(one, number, gaps) for number, one in enumerate(data)
+    }
+    at, *known = (dims.substitute(one, stand_in) for one in (at, *gaps))
+    known = [one for one in known if not _is_data(one)]
+    guarded = all(any(size in dims.atoms(one) for one in known) for size in _sizes(stand_in))
+    return guarded and not escapes(at, extent, set(axes), known)
+
+
+def _sampled(one: Data, number: int, gaps: Gaps) -> Dim:
+    """A size in place of an index from data: from -1 to the largest that a condition names."""
+    place = dims.data(one.value, one.low, one.high)
+    tops = [dims.bounds(gap + place)[1] for gap in gaps if one in dims.atoms(gap)]
+    high = min((top for top in tops if 0 < top < dims.UNBOUNDED), default=1)
+    return Int((((Symbol(f"data{number}", -1, high),), 1),))
+
+
+def _sizes(stand_in: Mapping[Atom, Dim]) -> set[Symbol]:
+    return set[Symbol]().union(*map(symbols, stand_in.values()))
 
 
 def _result(one: Expr) -> DType | None:

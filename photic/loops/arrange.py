@@ -195,9 +195,8 @@ def _parts(state: _State, plan: Plan, path: Path) -> tuple[Part, ...]:
     outer = [loop.axis for loop in path]
     starting = [one for one in starting if not any(axis in reduced_axes(one) for axis in outer)]
     before = tuple(part for one in starting for part in _start(state, one, path))
-    after = tuple(part for one in starting for part in _finish(state, one, path))
     body = _parts(state, plan.body, (*path, plan))
-    return (*before, _opened(state, plan.axis, body), *after)
+    return (*before, _opened(state, plan.axis, body))
 
 
 def _opened(state: _State, axis: Var, body: tuple[Part, ...]) -> Part:
@@ -395,24 +394,6 @@ def _start(state: _State, statement: Statement, path: Path) -> tuple[Part, ...]:
     empty = form.zero if statement.value.op == "sum" else form.lowest
     where = _target(state, statement, path)
     return _stored(state, statement, path, where, empty(statement.target.dtype))
-
-
-def _finish(state: _State, statement: Statement, path: Path) -> tuple[Part, ...]:
-    """After a fold's loop: ``o + (r - r)``, which is NaN again for a row that is all -inf."""
-    if statement.weight is None or not _is_running_after(state, statement, path):
-        return ()
-    where = _target(state, statement, path)
-    home = state.homes[statement.running]
-    extremum = form.load(home.buffer, _place(state, home, path))
-    minus = form.number(-1.0, extremum.dtype)
-    rest = form.binary("add", extremum, form.binary("mul", extremum, minus))
-    value = form.binary("add", form.load(*where), rest)
-    return _stored(state, statement, path, where, value)
-
-
-def _is_running_after(state: _State, statement: Statement, path: Path) -> bool:
-    number = _number(state, statement.target.name)
-    return _is_running(state, statement, state.paths[number])
 
 
 # --- parallel loops, and what is wrong with a plan ------------------------------------------

@@ -136,9 +136,7 @@ def _productive(moves: dict[str, list[Move]]) -> dict[str, tuple[Move, ...]]:
         if not more:
             break
         good |= more
-    return {
-        state: tuple(one for one in moves[state] if set(one.states) <= good) for state in good
-    }
+    return {state: tuple(one for one in moves[state] if set(one.states) <= good) for state in good}
 
 
 def pick_plan(plans: Plans, choose: Choose) -> Plan:

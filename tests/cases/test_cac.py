@@ -149,7 +149,7 @@ def test_a_whole_entry_under_anothers_name_is_built_again() -> None:
 
 
 def test_damaged_facts_are_found_anew(cache: Path) -> None:
-    first = facts()
+    first = facts_of_a_new_process()
     (record,) = (cache / "kernels").glob("facts-*.json")
     for damage in (truncate, zero, empty, remove):
         damage(record)

@@ -75,7 +75,9 @@ class Attention:
         masked = form.select(seen, self.load("s"), number(float("-inf")))
         empty = form.negation(form.binary("less_than", number(float("-inf")), masked))
         weights = form.select(empty, number(0.0), power(masked, self.load("m")))
+        # a row without keys summed nothing: h(m, m) makes it NaN, as it is without a fold
         share = product(self.load("o"), form.unary("recip", self.load("l")))
+        share = product(share, power(self.load("m"), self.load("m")))
         mixed = product(self.load("p"), self.load("x"))
         self.region = Region(
             (

@@ -2,15 +2,16 @@
 
 A class ``(Todo lo hi open)`` is a state: statements lo..hi-1, inside these open loops, still to be
 arranged; ``(Group lo hi open)`` the same, kept together by what comes next. The facts come from
-``search/planning.py``: ``(share s s+1 axis)`` for the axes of one statement, ``(join s t axis)`` = reach
-where s and t may sit in one loop over the axis if everything up to statement ``reach`` does.
+``search/planning.py``: ``(share s s+1 axis)`` for the axes of one statement, ``(join s t axis)`` =
+reach where s and t may sit in one loop over the axis if all up to statement ``reach`` do.
 """
 
 from __future__ import annotations
 
 PLAN_SORTS = """
 (sort Axes (Set String))
-(datatype Plan (Todo i64 i64 Axes) (Group i64 i64 Axes) (Then Plan Plan) (Loop String Plan) (Tile i64 Axes))
+(datatype Plan (Todo i64 i64 Axes) (Group i64 i64 Axes) (Then Plan Plan) (Loop String Plan)
+  (Tile i64 Axes))
 (function join (i64 i64 String) i64 :no-merge)
 (function share (i64 i64 String) i64 :merge (max old new))
 (relation between (i64 i64 i64))
