@@ -11,7 +11,7 @@ from pathlib import Path
 
 import common
 
-from photic.search.rules import TOPICS
+from trials.search.rules import TOPICS
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 

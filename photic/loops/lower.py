@@ -10,10 +10,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from photic.ir import graph as graphs
 from photic.ir import index as form
-from photic.ir.dim import Atom, Dim, Symbol, Var, bounds, substitute, symbol, var
+from photic.ir.dim import Atom, Dim, Symbol, Var, bounds, substitute, symbol, var, variables
 from photic.ir.dtype import BOOL, FLOAT32
 from photic.ir.graph import Along, Graph, Item, Named, Node, Operand, Payload, Scan, operand
 from photic.ir.index import Buffer, Expr, Store
@@ -24,6 +25,8 @@ from photic.loops.share import Functions
 
 DEVICE = "c:0"
 
+Index: TypeAlias = tuple[Dim, ...]
+
 
 @dataclass(slots=True)
 class Translation:
@@ -33,7 +36,9 @@ class Translation:
     slices: dict[Node, tuple[Operand, Dim]] = field(default_factory=dict)
     reads: set[Node] = field(default_factory=set)
     numbers: itertools.count[int] = field(default_factory=itertools.count)
-    done: dict[tuple[Node, tuple[Dim, ...]], Expr] = field(default_factory=dict)
+    done: dict[tuple[Node, Index], Expr] = field(default_factory=dict)
+    sources: dict[tuple[Operand, Index], tuple[Expr, Index]] = field(default_factory=dict)
+    bound: dict[tuple[Node, Index], Dim] = field(default_factory=dict)
     results: dict[Node, list[Buffer]] = field(default_factory=dict)
 
     def store(self, target: Buffer, value: Operand, root: Node | None) -> Store:
@@ -41,7 +46,7 @@ class Translation:
         axes = tuple(Var(f"a{k}", n) for k, n in enumerate(value.shape))
         index = tuple(var(one.name, one.extent) for one in axes)
         self.reads = set()
-        self.done = {}
+        self.done, self.sources, self.bound = {}, {}, {}
         if root is value.node and is_identity(value.view, value.node.shape):
             expr = self.compute(root, index)
         else:
@@ -49,22 +54,30 @@ class Translation:
         kept = tuple(one for one in axes if one.extent != 1)
         return Store(target, kept, index, expr)
 
-    def at(self, value: Operand, index: tuple[Dim, ...]) -> Expr:
+    def at(self, value: Operand, index: Index) -> Expr:
         """An operand at an index of its view: nothing (the zero) outside the view's bounds."""
-        table: dict[Atom, Dim] = {
-            Var(f"i{axis}", extent): index[axis]
-            for axis, extent in enumerate(value.shape)
-            if extent != 1
-        }
-        inside = form.TRUE
-        for bound in value.view.bounds:
-            inside = form.both(inside, form.inside(substitute(bound.value, table), bound.extent))
-        source = tuple(substitute(one, table) for one in value.view.index)
+        inside, source = self.source(value, index)
         if inside is form.FALSE:
             return form.zero(value.dtype)
         return form.select(inside, self.element(value.node, source), form.zero(value.dtype))
 
-    def element(self, node: Node, index: tuple[Dim, ...]) -> Expr:
+    def source(self, value: Operand, index: Index) -> tuple[Expr, Index]:
+        """The condition of a view's bounds at an index, and the index of the node that it reads."""
+        if (value, index) not in self.sources:
+            table: dict[Atom, Dim] = {
+                Var(f"i{axis}", extent): index[axis]
+                for axis, extent in enumerate(value.shape)
+                if extent != 1
+            }
+            inside = form.TRUE
+            for bound in value.view.bounds:
+                term = form.inside(substitute(bound.value, table), bound.extent)
+                inside = form.both(inside, term)
+            places = tuple(substitute(one, table) for one in value.view.index)
+            self.sources[value, index] = inside, places
+        return self.sources[value, index]
+
+    def element(self, node: Node, index: Index) -> Expr:
         """One element of a node: a load if it is stored, else its computation."""
         if node in self.buffers:
             self.reads.add(node)
@@ -72,12 +85,29 @@ class Translation:
         if node in self.slices:
             sequence, counter = self.slices[node]
             return self.at(sequence, (counter, *index))
-        key = (node, index)
-        if key not in self.done:
-            self.done[key] = self.compute(node, index)
-        return self.done[key]
+        stack = [(node, index)]
+        while stack:  # operands first; a chain is no recursion
+            one = stack[-1]
+            needs = [] if one in self.done else [k for k in self.needs(*one) if k not in self.done]
+            stack += needs
+            if not needs:
+                stack.pop()
+                self.done[one] = self.done.get(one) or self.compute(*one)
+        return self.done[node, index]
 
-    def compute(self, node: Node, index: tuple[Dim, ...]) -> Expr:
+    def needs(self, node: Node, index: Index) -> list[tuple[Node, Index]]:
+        """The elements of other nodes from which one is computed, loads aside."""
+        if isinstance(node.attribute, Along):
+            index = self.inner_index(node, index)
+        found = []
+        for one in node.operands:
+            inside, source = self.source(one, index)
+            is_known = one.node in self.buffers or one.node in self.slices
+            if not is_known and inside is not form.FALSE:
+                found.append((one.node, source))
+        return found
+
+    def compute(self, node: Node, index: Index) -> Expr:
         """The computation of one element of a node."""
         if node.op == "iota":
             return form.iota(index[0])
@@ -95,18 +125,24 @@ class Translation:
         result = form.binary(node.op, *wide) if len(wide) > 1 else form.unary(node.op, wide[0])
         return form.cast(result, node.dtype)
 
-    def reduction(self, node: Node, index: tuple[Dim, ...]) -> Expr:
+    def inner_index(self, node: Node, index: Index) -> Index:
+        """The index of a reduction's operand: with a variable of its own for the axis."""
+        assert isinstance(node.attribute, Along)
+        axis = node.attribute.axis
+        if (node, index) not in self.bound:
+            extent = node.operands[0].shape[axis]
+            self.bound[node, index] = var(f"k{next(self.numbers)}", extent)
+        return (*index[:axis], self.bound[node, index], *index[axis:])
+
+    def reduction(self, node: Node, index: Index) -> Expr:
         """A reduction at one index; halves are summed in float32."""
         assert isinstance(node.attribute, Along)
-        axis, value = node.attribute.axis, node.operands[0]
-        extent = value.shape[axis]
-        bound = Var(f"k{next(self.numbers)}", extent)
-        place = var(bound.name, extent)
-        element = self.at(value, (*index[:axis], place, *index[axis:]))
+        inner, value = self.inner_index(node, index), node.operands[0]
+        element = self.at(value, inner)
         wide = form.cast(element, FLOAT32) if element.dtype.is_half else element
-        if extent == 1:
-            return form.cast(wide, node.dtype)
-        return form.cast(form.reduce(node.op, bound, wide), node.dtype)
+        for bound in variables(inner[node.attribute.axis]):
+            wide = form.reduce(node.op, bound, wide)
+        return form.cast(wide, node.dtype)
 
 
 @dataclass(slots=True)

@@ -19,8 +19,8 @@ from photic.ir.ops import SOURCES
 COSTLY = frozenset({"exp2", "log2", "sin", "sqrt", "recip"})
 FEW_REPEATS = 8  # uses of each element; up to so many recomputations cost less than a store
 MANY_PLACES = 8  # ways to read a node; more are not told apart
-LONG_CHAIN = 48  # nodes, one on another; the next that is not larger than its parts is stored
-LONGEST_CHAIN = 96  # nodes after which any is stored
+LONG_CHAIN = 192  # nodes, one on another; the next that is not larger than its parts is stored
+LONGEST_CHAIN = 320  # nodes after which any is stored
 
 Place = tuple[Node, tuple[Dim, ...]]
 
@@ -56,10 +56,19 @@ def choose_stored(roots: Sequence[Node], pinned: set[Node], leaves: set[Node]) -
     loop reads); ``leaves`` are already stored elsewhere and are not entered.
     """
     order = [node for node in topological(roots) if node not in leaves]
-    below = _facts(order, leaves)
-    uses: dict[Node, _Use] = {node: _Use() for node in order}
-    for node in pinned & set(order):
-        uses[node].pinned = True
+    cut: set[Node] = set()
+    while True:
+        stored = _decided(roots, order, pinned | cut, _facts(order, leaves | cut))
+        more = _cuts(order, stored)
+        if not more:
+            return [node for node in order if node in stored]
+        cut |= more
+
+
+def _decided(
+    roots: Sequence[Node], order: list[Node], pinned: set[Node], below: dict[Node, _Facts]
+) -> set[Node]:
+    uses: dict[Node, _Use] = {node: _Use(pinned=node in pinned) for node in order}
     for number, root in enumerate(roots):
         if root in uses:
             uses[root].places[root, (number,)] = root.shape
@@ -68,13 +77,13 @@ def choose_stored(roots: Sequence[Node], pinned: set[Node], leaves: set[Node]) -
         if _is_stored(node, uses[node], below[node]):
             stored.add(node)
         _pass_on(node, node in stored, uses)
-    _cut_chains(order, stored)
-    return [node for node in order if node in stored]
+    return stored
 
 
-def _cut_chains(order: list[Node], stored: set[Node]) -> None:
-    """Store more nodes, so that none is computed from a chain that is too long."""
+def _cuts(order: list[Node], stored: set[Node]) -> set[Node]:
+    """Nodes to store so that none is computed from a chain that is too long."""
     length: dict[Node, int] = {}
+    found: set[Node] = set()
     for node in order:
         parts = [one.node for one in node.operands]
         length[node] = 1 + max((length[one] for one in parts if one in length), default=0)
@@ -83,8 +92,9 @@ def _cut_chains(order: list[Node], stored: set[Node]) -> None:
         elif length[node] > LONG_CHAIN:
             largest = max(bounds(product(one.shape))[1] for one in parts)
             if length[node] > LONGEST_CHAIN or bounds(product(node.shape))[1] <= largest:
-                stored.add(node)
+                found.add(node)
                 length[node] = 0
+    return found
 
 
 def _facts(order: list[Node], leaves: set[Node]) -> dict[Node, _Facts]:

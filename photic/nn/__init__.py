@@ -1,1 +1,1 @@
-"""."""
+"""Modules, optimisers and losses; nothing yet."""

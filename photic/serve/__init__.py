@@ -1,1 +1,1 @@
-"""."""
+"""A server for compiled models; nothing yet."""

@@ -20,10 +20,10 @@ from photic.ir.graph import Graph
 from photic.ir.index import Over, Store
 from photic.ir.program import Kernel
 from photic.loops.lower import lower
-from photic.search import check as checking
-from photic.search.check import Arrays, Meaning, Right, Sizes, Wrong, check, sizes_to_try
-from photic.search.measure import Crashed, Failure, Slot, Trial
-from photic.targets.process import Remote
+from trials.search import check as checking
+from trials.search.check import Arrays, Meaning, Right, Sizes, Wrong, check, sizes_to_try
+from trials.search.measure import Crashed, Failure, Slot, Trial
+from trials.search.process import Remote
 
 Candidate = Callable[..., Array]
 ROWS, COLUMNS, DEPTH = 37, 45, 61
@@ -401,7 +401,7 @@ def test_kernels_in_a_worker_are_checked() -> None:
     trials = [
         Trial(SOURCE.format(count=COUNT, value=value), (slot, slot), (), 0, 0) for value in KERNELS
     ]
-    with Remote("photic.targets.c.worker") as remote:
+    with Remote("trials.search.c_worker") as remote:
         assert remote.build(trials, 600.0) == [None] * len(trials)
         found = []
         for trial in trials:

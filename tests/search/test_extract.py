@@ -15,7 +15,7 @@ from photic.ir import index as form
 from photic.ir.eval import Array
 from photic.ir.index import Over
 from photic.loops.statements import Region
-from photic.search.extract import choose, region_of, runnable, stored_by_default
+from trials.search.extract import choose, region_of, runnable, stored_by_default
 
 SEEDS = 12
 TILES = (1, 2, 3)

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 from photic.ir.dtype import BFLOAT16, FLOAT32, INT64
-from photic.search.measure import (
+from trials.search.c_worker import Worker
+from trials.search.measure import (
     FINAL_ROUNDS,
     FIRST_ROUNDS,
     Crashed,
@@ -33,10 +34,9 @@ from photic.search.measure import (
     measure,
     ratio,
 )
-from photic.targets.c.worker import Worker
-from photic.targets.process import Array, Remote, noise
+from trials.search.process import Array, Remote, noise
 
-WORKER = "photic.targets.c.worker"
+WORKER = "trials.search.c_worker"
 LONG = 600.0
 FALSE_WINS = 0.05
 TURN_SECONDS = 10.0  # for a busy machine to notice that a process is gone
@@ -128,6 +128,10 @@ def test_the_hopeless_are_not_raced() -> None:
     found = outcomes(clock)["hopeless"]
     assert isinstance(found, Timed) and len(found.samples) == 1
     assert clock.taken.count("hopeless") < 4
+
+
+def test_a_race_of_nobody_ends_at_once() -> None:
+    assert outcomes(Clock({})) == {}
 
 
 def test_a_race_keeps_to_its_time() -> None:
@@ -355,9 +359,9 @@ def test_closing_ends_the_process_and_a_later_call_starts_another() -> None:
 
 ORPHAN = f"""
 import sys
-from photic.search.measure import Slot, Trial
+from trials.search.measure import Slot, Trial
 from photic.ir.dtype import FLOAT32
-from photic.targets.process import Remote
+from trials.search.process import Remote
 remote = Remote({WORKER!r})
 endless = Trial({HEAD!r} + "for (;;) *(volatile char *)buffers; }}", (), (1,), 0, 0)
 assert remote.build([endless], 600.0) == [None]

@@ -27,7 +27,7 @@ from photic.ir.dtype import BOOL, FLOAT32, INT64
 from photic.ir.eval import Array, Run, convert
 from photic.ir.index import TRUE, Buffer, Expr, Store
 from photic.ir.index_eval import Bits, evaluate_store, operate
-from photic.search.measure import Failure
+from trials.search.measure import Failure
 
 Sizes: TypeAlias = Mapping[str, int]
 Arrays: TypeAlias = Mapping[str, Array]

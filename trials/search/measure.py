@@ -31,7 +31,7 @@ HOPELESS_SECONDS = 0.001
 LIMIT_FACTOR = 20.0  # so many times the best is a hang
 LEAST_LIMIT_SECONDS = 2.0
 FIRST_SHARE = 0.5  # of the time, for a sample before anything is known
-MOST_SPREAD = 0.75  # of the median, between the quartiles; more is no measurement
+MOST_SPREAD = 1.0  # of the median, between the quartiles; more is no measurement
 SPREAD_SAMPLES = 6
 QUARTILES = (25, 50, 75)
 DEVIATIONS = 1.96  # 95% of a normal distribution
@@ -196,7 +196,8 @@ def measure(
     race = _Race(stopwatch, racers, stopwatch.now() + seconds, np.random.default_rng(seed))
     for racer, fault in zip(race.racers, stopwatch.build(trials, seconds), strict=True):
         racer.fault = fault
-    race.run()
+    if racers:
+        race.run()
     return [racer.outcome for racer in race.racers]
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TextIO, TypeAlias
 
 from photic.base.errors import BadText
-from photic.search.record import Record, line_of, parsed
+from trials.search.record import Record, line_of, parsed
 
 Statement: TypeAlias = tuple[str, tuple[str | float, ...]]
 

@@ -1,0 +1,1 @@
+"""Work that is not in the package yet; see README.md."""
