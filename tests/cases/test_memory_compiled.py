@@ -1,4 +1,4 @@
-"""NUM-11, DYN, ALI, CRA and TIM cases of generated code: what it may touch, and how long it takes."""
+"""NUM-11, DYN, ALI, CRA and TIM cases of generated code: what it touches, how long it takes."""
 
 from __future__ import annotations
 

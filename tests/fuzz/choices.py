@@ -1,7 +1,8 @@
-"""Random choices for kernels: any vector variable, width, register tile and layout that is legal."""
+"""Choices for kernels: any vector variable, width, register tile and layout that is legal."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 
@@ -20,8 +21,7 @@ MOST_UNROLLED = 12  # points of a register tile, vectors side by side aside
 def arbitrary(random: Random, choice: Choice) -> Choice:
     """Another choice for the same store."""
     store = choice.store
-    reduced = [one.attribute.axis for one in form.walk(store.value) if isinstance(one.attribute, Over)]
-    axes = [*store.axes, *(axis for axis in reduced if not is_short(axis))]
+    axes = [*store.axes, *(axis for axis in reductions(choice) if not is_short(axis))]
     lanes = random.choice([*axes, None])
     rows: list[tuple[Var, int]] = []
     points = 1
@@ -34,6 +34,27 @@ def arbitrary(random: Random, choice: Choice) -> Choice:
     return replace(
         choice, lanes=lanes, width=width, count=random.choice([1, 1, 2, 3]), rows=tuple(rows)
     )
+
+
+def lanes_along_reductions(rows: int = 1) -> Callable[[Compilation], None]:
+    """Lanes along a reduction wherever there is one, and so many rows unrolled."""
+
+    def change(state: Compilation) -> None:
+        for name, choice in state.choices.items():
+            found = [axis for axis in reductions(choice) if not is_short(axis)]
+            if found:
+                unrolled = tuple((axis, rows) for axis in choice.store.axes[-2:])
+                state.choices[name] = replace(
+                    choice, lanes=found[-1], width=WIDTHS[-1], count=2, rows=unrolled, layouts={}
+                )
+
+    return change
+
+
+def reductions(choice: Choice) -> list[Var]:
+    """The variables that the reductions of a kernel bind."""
+    values = form.walk(choice.store.value)
+    return [one.attribute.axis for one in values if isinstance(one.attribute, Over)]
 
 
 def scramble(random: Random, state: Compilation) -> None:
