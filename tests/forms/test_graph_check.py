@@ -83,7 +83,8 @@ def node(
     op: str, operands: tuple[Operand, ...], shape: Shape, dtype: DType, *attribute: object
 ) -> Node:
     """A node that no constructor would build."""
-    return Node(op, operands, shape, dtype, *(attribute or (Nothing(),)), -1)  # type: ignore[arg-type]
+    given = (attribute or (Nothing(),))[0]
+    return Node(op, operands, shape, dtype, given, -1)  # type: ignore[arg-type]
 
 
 FAULTS: dict[str, Node] = {

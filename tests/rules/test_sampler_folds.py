@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -78,7 +79,9 @@ def quotient(d: Draw, a: Expr, r: Expr) -> Expr:
 
 
 @pytest.mark.parametrize(("entry", "relative"), [(ROOT, root), (TIES, tie)])
-def test_a_pair_added_by_a_test_folds(entry: Entry, relative) -> None:  # type: ignore[no-untyped-def]
+def test_a_pair_added_by_a_test_folds(
+    entry: Entry, relative: Callable[[Draw, Expr, Expr], Expr]
+) -> None:
     d = Draw(np.random.default_rng(0))
     rows = [operand(d) for _ in range(20)]
     values = [total(J, d.mul(relative(d, a, most(J, a)), d.value(J, N))) for a in rows]

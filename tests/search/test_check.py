@@ -117,7 +117,10 @@ def test_streaming_shares_are_right_when_their_meaning_says_finite() -> None:
 def test_halves_are_judged_by_their_own_rounding() -> None:
     x, w = ph.input("x", (8, DEPTH), "float16"), ph.input("w", (DEPTH, 9), "float16")
     what = meaning(y=x @ w)
-    wide = lambda x, w: (x.astype(np.float32) @ w.astype(np.float32)).astype(np.float16)  # noqa: E731
+
+    def wide(x: Array, w: Array) -> Array:
+        return (x.astype(np.float32) @ w.astype(np.float32)).astype(np.float16)
+
     assert what.outputs[0].dtype == FLOAT16
     assert isinstance(verdict(what, wide), Right)
 
