@@ -101,7 +101,7 @@ class Library:
             if isinstance(last, int)
             else [ctypes.c_void_p(last.ctypes.data)]
         )
-        self.library[f"run_{operation}_{dtype}x{lanes}"](*arguments)
+        self.functions[f"run_{operation}_{dtype}x{lanes}"](*arguments)
 
 
 def _padded(array: np.ndarray, lanes: int) -> np.ndarray:
@@ -116,7 +116,7 @@ def runs(machine: str) -> bool:
 
 
 @cache
-def library(machine: str) -> Library:
+def functions_for(machine: str) -> Library:
     flag = MACHINES[machine][0]
     return Library(load_library(build_kernels(source(LANES), flags=(flag,) if flag else ())))
 

@@ -29,7 +29,7 @@ QUIET = {"over": "ignore", "invalid": "ignore", "divide": "ignore", "under": "ig
 def machine(request):
     if not library.runs(request.param):
         pytest.skip(f"this processor has no {library.MACHINES[request.param][1]}")
-    return library.library(request.param)
+    return library.functions_for(request.param)
 
 
 # ---- exp2, log2, sin, sqrt, recip ----------------------------------------------------------
