@@ -55,7 +55,7 @@ REDUCTIONS = ("hsum", "hmax")
 class Library:
     """The loops, compiled for one machine."""
 
-    library: ctypes.CDLL
+    functions: ctypes.CDLL
 
     def apply(self, operation: str, dtype: str, lanes: int, *arrays: np.ndarray) -> np.ndarray:
         """The function on every element of equally long one-dimensional arrays."""
