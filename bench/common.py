@@ -1,6 +1,7 @@
 """What every bench script shares: ``--json``, the machine's description, fair timing, tables.
 
-Scripts run as ``python bench/NAME.py`` and import this file as ``common``. Timing alternates
+Scripts run as ``python bench/NAME.py`` and import this file as ``common``, before ``trials`` and
+what the tests share (``rules.sampler``), which it puts on the path. Timing alternates
 between the contestants, warm, so that a drift of the machine hits them alike; compare medians by
 their ratio, never figures of two runs. Nothing here sets threads or processor speed.
 """
@@ -28,6 +29,10 @@ PACKAGES = ("photic", "numpy", "ziglang", "torch", "onnxruntime", "openvino")
 BLAS_VARIABLES = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "OMP_NUM_THREADS", "PHOTIC_THREADS")
 
 Figure = Mapping[str, str | int | float]
+
+# At the end, so that nothing in them hides an installed package.
+TOP = Path(__file__).resolve().parents[1]
+sys.path += [str(folder) for folder in (TOP, TOP / "tests") if str(folder) not in sys.path]
 
 
 @dataclass(frozen=True, slots=True)

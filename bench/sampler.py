@@ -5,17 +5,12 @@ The same sampler as in the tests, with as many firings as asked for (`--firings`
 
 from __future__ import annotations
 
-import sys
 import time
-from pathlib import Path
 
 import common
+from rules.sampler import FIRINGS, NEAR_MISSES, sample_known
 
 from trials.search.rules import TOPICS
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-
-from rules.sampler import FIRINGS, NEAR_MISSES, sample_known
 
 
 def main() -> None:
