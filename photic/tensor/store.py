@@ -159,7 +159,7 @@ def _manifest(path: Path) -> dict[str, object]:
         raise FileUnreadable(path=path, problem="no saved program is here") from None
     except (ValueError, RecursionError):
         raise ProgramFile(path=path, problem="the manifest is not JSON") from None
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
+    if not isinstance(found, dict) or str(found.get("format")) != str(FORMAT):
         raise ProgramFile(path=path, problem="the manifest is of another format")
     if found.get("sha256") != _digest(found):
         raise ProgramFile(path=path, problem="the manifest was changed after it was written")
@@ -194,6 +194,8 @@ def _artifact(path: Path, manifest: dict[str, object]) -> Artifact:
         tuple(_read_argument(one, symbols, slots) for one in _rows(manifest[key]))
         for key in ("inputs", "outputs", "states")
     ]
+    if any(one.slot < 0 for one in groups[1]):
+        raise ValueError("outputs")
     return Artifact(
         sizes=tuple(symbols.values()),
         counters=_count(manifest["counters"]),
@@ -216,9 +218,10 @@ def _artifact(path: Path, manifest: dict[str, object]) -> Artifact:
 def _read_argument(row: object, symbols: Mapping[str, Symbol], slots: int) -> Argument:
     name, shape, dtype, slot = _rows(row)
     extents = tuple(parse_dim(_text(one), symbols, {}) for one in _rows(shape))
-    if not (isinstance(slot, int) and -1 <= slot < slots):
+    place = -1 if slot == -1 else _count(slot)
+    if place >= slots:
         raise ValueError("slot")
-    return Argument(_text(name), extents, DTYPES[_text(dtype)], slot)
+    return Argument(_text(name), extents, DTYPES[_text(dtype)], place)
 
 
 def _read_kernel(table: Mapping[str, object]) -> KernelReport:
