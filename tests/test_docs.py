@@ -47,7 +47,7 @@ def test_every_path_that_the_docs_name_exists() -> None:
     named: set[str] = set()
     for page in [TOP / "README.md", *DOCS.glob("**/*.md")]:
         text = page.read_text(encoding="utf-8")
-        named.update(re.findall(r"`((?:photic|docs|tests|bench)/[\w./-]+)`", text))
+        named.update(re.findall(r"`((?:photic|docs|tests|bench|trials)/[\w./-]+)`", text))
     gone = sorted(path for path in named if not (TOP / path).exists())
     assert not gone
 

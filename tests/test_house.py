@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 TOP = Path(__file__).resolve().parent.parent
 
+FOLDERS = ("photic", "tests", "bench", "trials")
 CORE = ("base", "ir", "loops", "search", "codegen", "compiler")
 CORE_LINES = 5000
 FILE_LINES = 400
@@ -92,10 +93,8 @@ class Source:
 
 
 def read(top: Path) -> list[Source]:
-    """Every Python file of the package, its tests and its bench scripts, sorted."""
-    files = sorted(
-        f for folder in ("photic", "tests", "bench") for f in top.glob(f"{folder}/**/*.py")
-    )
+    """Every Python file of the package, its tests, bench scripts and trials, sorted."""
+    files = sorted(file for folder in FOLDERS for file in top.glob(f"{folder}/**/*.py"))
     return [_source(top, file) for file in files]
 
 
