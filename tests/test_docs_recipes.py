@@ -1,4 +1,4 @@
-"""The recipes in the docs are followed to the letter: a new operation, and a new target."""
+"""What the docs show runs as it stands: a new operation, a new target, README's example."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from photic.targets.c import numerics
 from photic.tensor.program import Program
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
+README = "../README.md"
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -103,3 +104,14 @@ def test_the_page_names_every_field_of_a_target() -> None:
     assert re.findall(r"^\| `(\w+)` \|", text, flags=re.MULTILINE) == list(
         registry.Target.__dataclass_fields__
     )
+
+
+def test_the_example_in_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (example,) = blocks(README, "python")
+    names: dict[str, object] = {}
+    exec(example, names)
+    assert np.array_equal(names["out"], np.full((3, 64), 256, np.float32))  # type: ignore[arg-type]
+    program = names["program"]
+    assert isinstance(program, Program)
+    assert program.report.kernels and (tmp_path / "model.photic").is_dir()
