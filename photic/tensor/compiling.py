@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
-from photic.base.errors import BadArgument
+from photic.base.errors import BadArgument, DtypeMismatch, ShapeMismatch
 from photic.base.settings import text_setting
 from photic.compiler.compile import make_artifact
-from photic.ir.graph import Graph, Node, Operand
+from photic.ir.graph import Graph, Node, Operand, named_sources
 from photic.targets.registry import target_named
 from photic.tensor.program import Program
 from photic.tensor.store import load_program
@@ -43,14 +44,34 @@ def graph_of(outputs: Mapping[str, Tensor], updates: Mapping[Tensor, Tensor]) ->
             raise BadArgument(
                 op="compile", argument="output name", given=repr(name), expected="an identifier"
             )
-    changed = tuple((_state(old), _operand("update", new)) for old, new in updates.items())
-    return Graph(results, changed)
+    changed = tuple(_update(old, new) for old, new in updates.items())
+    for node, count in Counter(node for node, _ in changed).items():
+        if count > 1:
+            given = f"{count} next values of {node}"
+            raise BadArgument(op="compile", argument="updates", given=given, expected="one")
+    graph = Graph(results, changed)
+    for node in named_sources(graph, "state").values():
+        if not all(isinstance(extent, int) for extent in node.shape):
+            raise BadArgument(
+                op="state", argument="shape", given=str(node.shape), expected="integers"
+            )
+    return graph
 
 
 def _operand(name: str, value: object) -> Operand:
     if not isinstance(value, Tensor):
         raise BadArgument(op="compile", argument=name, given=repr(value), expected="a tensor")
     return value.operand
+
+
+def _update(old: Tensor, new: Tensor) -> tuple[Node, Operand]:
+    """A state and its next value, which has its shape and dtype."""
+    node, following = _state(old), _operand("update", new)
+    if following.shape != node.shape:
+        raise ShapeMismatch(op="update", left=node.shape, right=following.shape)
+    if following.dtype != node.dtype:
+        raise DtypeMismatch(op="update", given=following.dtype, expected=str(node.dtype))
+    return node, following
 
 
 def _state(value: Tensor) -> Node:

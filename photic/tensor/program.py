@@ -93,7 +93,7 @@ class Program:
             for array in self._states.values():
                 array[...] = 0
 
-    def __call__(self, **given: object) -> dict[str, Array]:
+    def __call__(self, /, **given: object) -> dict[str, Array]:
         """Run once. Values are arrays (NumPy or DLPack) or, for sizes, integers.
 
         Returns a new array for each output. Raises InputMissing, InputUnknown, InputShape,

@@ -9,15 +9,18 @@ import pytest
 import photic as ph
 from photic.base.errors import (
     BadArgument,
+    DtypeMismatch,
     InputDtype,
     InputMissing,
     InputShape,
     InputUnknown,
     InputUnreadable,
     PhoticError,
+    ShapeMismatch,
     SizeConflict,
     SizeMissing,
     SizeOutOfRange,
+    TooLarge,
 )
 
 N = ph.dim("n", 1, 8)
@@ -204,3 +207,36 @@ def test_the_addresses_of_a_call_are_its_own(program: ph.Program) -> None:
     second = program(x=np.full((2, 4), 5, np.float32), y=INTS)
     assert (first["z"] == 2).all()
     assert (second["z"] == 10).all()
+
+
+# --- what compile accepts -------------------------------------------------------------------
+
+
+def test_an_update_that_does_not_fit_its_state_is_told() -> None:
+    state = ph.state("s", (4,))
+    with pytest.raises(ShapeMismatch, match="update"):
+        ph.compile({}, {state: state[:2]})
+    with pytest.raises(DtypeMismatch, match="update"):
+        ph.compile({}, {state: state.astype("int32")})
+    with pytest.raises(BadArgument, match="2 next values"):
+        ph.compile({}, {state: state + 1.0, ph.state("s", (4,)): state + 2.0})
+    with pytest.raises(BadArgument, match="expected a tensor of"):
+        ph.compile({}, {ph.input("x", (4,)): state})
+
+
+def test_a_state_has_a_fixed_shape() -> None:
+    with pytest.raises(BadArgument, match="expected integers"):
+        ph.compile({"y": ph.state("s", (N,))})
+
+
+@pytest.mark.parametrize("name", ["self", "given", "n", "an input", "größe", "for"])
+def test_inputs_may_have_any_name(name: str) -> None:
+    program = ph.compile({"y": ph.input(name, (N,)) * 2.0})
+    assert program(**{name: np.ones(3, np.float32)})["y"].tolist() == [2, 2, 2]
+
+
+def test_an_arena_larger_than_memory_is_told() -> None:
+    x = ph.input("x", (ph.dim("big", 1, 2**60),))
+    program = ph.compile({"y": ph.softmax(x)})
+    with pytest.raises(TooLarge, match="the arena would take"):
+        program(x=np.ones(3, np.float32))
