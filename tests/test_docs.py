@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from photic.base.settings import SETTINGS
+from photic.compiler.passes import PASSES
 
 TOP = Path(__file__).resolve().parent.parent
 DOCS = TOP / "docs"
@@ -41,6 +42,29 @@ def test_the_table_of_settings_is_the_one_in_the_code() -> None:
     text = (DOCS / "debug.md").read_text(encoding="utf-8")
     documented = re.findall(r"^\| `PHOTIC_(\w+)` \|", text, flags=re.MULTILINE)
     assert sorted(documented) == sorted(setting.name for setting in SETTINGS)
+
+
+def test_the_files_of_a_dump_are_those_of_the_passes() -> None:
+    text = (DOCS / "debug.md").read_text(encoding="utf-8")
+    named = sorted(re.findall(r"`(\d\d-\w+\.txt)`", text))
+    assert named == [f"{number:02d}-{one.name}.txt" for number, one in enumerate(PASSES)]
+
+
+def test_the_readme_lists_every_bench_script() -> None:
+    text = (TOP / "README.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"`(bench/\w+\.py)`", text))
+    assert listed == {f"bench/{file.name}" for file in TOP.glob("bench/*.py")}
+
+
+def test_every_link_in_the_docs_leads_somewhere() -> None:
+    pages = [*TOP.glob("*.md"), *TOP.glob("trials/*.md"), *DOCS.glob("**/*.md")]
+    gone = [
+        f"{page.name}: {link}"
+        for page in pages
+        for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8"))
+        if not (page.parent / link).exists()
+    ]
+    assert not gone
 
 
 def test_every_path_that_the_docs_name_exists() -> None:
