@@ -164,6 +164,7 @@ def state_node(name: str, shape: Shape, dtype: DType) -> Node:
 def payload_of(array: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> Payload:
     """The array, which must not change afterwards, with its key; a small one is copied."""
     dtype = dtype_of(array.dtype)
+    array = array.astype(dtype.numpy, copy=False)  # in this machine's order of bytes
     if array.nbytes <= SMALL_CONSTANT_BYTES:
         array = np.array(array, order="C")
         array.setflags(write=False)

@@ -19,6 +19,7 @@ from fuzz.movements import Array, number
 
 from photic.codegen.entry import POOL, Addresses, entry_source, scratch_stride
 from photic.compiler.passes import PASSES, Compilation
+from photic.forms.program_check import check_program
 from photic.ir.graph import Graph
 from photic.ir.program import Program, name_of
 from photic.loops.layout import elements
@@ -182,6 +183,8 @@ def compiled(
     state = Compilation(graph, target, machine, Program((), {}, {}, (), {}, {}))
     for one in PASSES:
         one.run(state)
+        if one.name == "lower":
+            check_program(state.program)
         if one.name == "choose":
             change(state)
         if one.name == "place" and is_apart:
