@@ -1,4 +1,4 @@
-"""photic: a search-based deep-learning compiler.
+"""photic: a deep-learning compiler over twelve primitives.
 
 ``import photic as ph`` names everything a user needs and imports none of it: each name is fetched
 from its module on first use. ``__all__`` leaves out the names that hide Python's builtins.

@@ -20,6 +20,16 @@ class Event:
     data: dict[str, object]
 
 
+@dataclass(frozen=True, slots=True)
+class Lazily:
+    """A text that is made only if somebody reads it."""
+
+    make: Callable[[], str]
+
+    def __str__(self) -> str:
+        return self.make()
+
+
 Listener = Callable[[Event], None]
 _listeners: list[Listener] = []
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 from photic.base.settings import text_setting
-from photic.base.trace import emit
+from photic.base.trace import Lazily, emit
 from photic.compiler.artifact import Argument, Artifact, KernelReport
 from photic.compiler.passes import PASSES, Compilation, Pass, check_order
 from photic.ir.dim import Dim, bounds, mul, product
@@ -38,10 +39,12 @@ def _passed(state: Compilation, passes: tuple[Pass, ...], given: str) -> Artifac
         start = time.perf_counter()
         one.run(state)
         emit("times", one.name, seconds=time.perf_counter() - start)
+        if one.stage:
+            emit(one.stage, one.name, text=Lazily(partial(one.show, state)))
         if folder:
+            Path(folder).mkdir(parents=True, exist_ok=True)
             name = f"{number:02d}-{one.name}.txt"
             write_atomic(Path(folder) / name, one.show(state).encode())
-    emit("source", "program", text=state.text)
     return _artifact(state)
 
 

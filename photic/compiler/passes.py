@@ -48,9 +48,13 @@ class Compilation:
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """One step: what it reads, what it makes, what it does, and how to show what it made."""
+    """One step: what it reads, what it makes, what it does, and how to show what it made.
+
+    ``stage`` is the stage of PHOTIC_SHOW that shows it; empty if none does.
+    """
 
     name: str
+    stage: str
     reads: tuple[str, ...]
     makes: tuple[str, ...]
     run: Callable[[Compilation], None]
@@ -169,22 +173,56 @@ def _render(state: Compilation) -> None:
     state.text = "\n".join([dialect.head, dialect.prelude(needs), *kernels, entry])
 
 
+def _graph_text(state: Compilation) -> str:
+    return print_graph(state.graph)
+
+
+def _program_text(state: Compilation) -> str:
+    return print_program(state.program)
+
+
+def _nests_text(state: Compilation) -> str:
+    return "\n".join(map(print_nest, state.nests.values()))
+
+
+def _choices_text(state: Compilation) -> str:
+    return "".join(f"{name}: {one}\n" for name, one in state.choices.items())
+
+
+def _layouts_text(state: Compilation) -> str:
+    laid = [(name, one.layout) for name, one in state.program.places.items()]
+    return "".join(f"{name}: {lay}\n" for name, lay in laid if lay != ROW_MAJOR)
+
+
+def _memory_text(state: Compilation) -> str:
+    return f"{state.memory}\n"
+
+
+def _source_text(state: Compilation) -> str:
+    return state.text
+
+
 PASSES: tuple[Pass, ...] = (
-    Pass("check", ("graph",), (), _check, lambda s: print_graph(s.graph)),
-    Pass("evaluate", ("graph",), ("graph",), _evaluate, lambda s: print_graph(s.graph)),
-    Pass("lower", ("graph",), ("program",), _lower, lambda s: print_program(s.program)),
-    Pass("combine", ("program",), ("program",), _combine, lambda s: ""),
-    Pass("choose", ("program",), ("choices",), _choose, lambda s: ""),
-    Pass("lay_out", ("program", "choices"), ("program", "constants"), _lay_out, lambda s: ""),
+    Pass("check", "graph", ("graph",), (), _check, _graph_text),
+    Pass("evaluate", "graph", ("graph",), ("graph",), _evaluate, _graph_text),
+    Pass("lower", "", ("graph",), ("program",), _lower, _program_text),
+    Pass("combine", "", ("program",), ("program",), _combine, _program_text),
+    Pass("choose", "", ("program",), ("choices",), _choose, _choices_text),
+    Pass("lay_out", "", ("program", "choices"), ("program", "constants"), _lay_out, _layouts_text),
     Pass(
         "arrange",
+        "nests",
         ("program", "choices", "constants"),
         ("program", "nests"),
         _arrange,
-        lambda s: "\n".join(map(print_nest, s.nests.values())),
+        _nests_text,
     ),
-    Pass("place", ("program", "nests"), ("memory", "addresses"), _place, lambda s: str(s.memory)),
-    Pass("render", ("nests", "addresses"), ("sources", "text"), _render, lambda s: s.text),
+    Pass(
+        "place", "", ("program", "nests"), ("memory", "addresses"), _place, lambda s: str(s.memory)
+    ),
+    Pass(
+        "render", "source", ("nests", "addresses"), ("sources", "text"), _render, lambda s: s.text
+    ),
 )
 
 
