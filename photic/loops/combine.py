@@ -18,7 +18,8 @@ JOIN = {"sum": "add", "max": "maximum"}
 
 def combined(program: Program) -> Program:
     """The program without collectives; buffers are combined in order, halves in float32."""
-    functions = Functions(dict(program.functions))
+    sizes = frozenset(one.name for one in program.sizes)
+    functions = Functions(sizes, dict(program.functions))
 
     def local(step: Step) -> Iterable[Step]:
         if not isinstance(step, Collective):

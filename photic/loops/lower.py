@@ -21,7 +21,7 @@ from photic.ir.index import Buffer, Expr, Store
 from photic.ir.program import ROW_MAJOR, Copy, Place, Program, Repeat, Role, Step, name_of
 from photic.ir.view import Shape, is_identity
 from photic.loops.place import choose_stored
-from photic.loops.share import Functions
+from photic.loops.share import Functions, unlike
 
 DEVICE = "c:0"
 
@@ -161,19 +161,16 @@ class _Lowering:
     graph: Graph
     over: dict[Node, Node]
     sizes: dict[str, Symbol]
+    functions: Functions
     places: dict[str, Place] = field(default_factory=dict)
     constants: dict[str, Payload] = field(default_factory=dict)
     translation: Translation = field(default_factory=Translation)
-    functions: Functions = field(default_factory=Functions)
     names: itertools.count[int] = field(default_factory=itertools.count)
     depth: int = 0  # scans around what is being lowered
 
     def counter_name(self) -> str:
         """A name for the trips of a scan here: loops at one depth share it, no size has it."""
-        name = f"trip{self.depth}"
-        while name in self.sizes:
-            name += "_"
-        return name
+        return unlike(f"trip{self.depth}", self.sizes)
 
     def place(self, name: str, shape: Shape, node: Node, role: Role) -> Buffer:
         """A new buffer in the program."""
@@ -201,7 +198,7 @@ def lower(graph: Graph) -> Program:
     copied: set[Node] = set()
     sizes = graphs.sizes_of(graph)
     while True:
-        low = _Lowering(graph, _overwrites(graph, copied), sizes)
+        low = _Lowering(graph, _overwrites(graph, copied), sizes, Functions(frozenset(sizes)))
         works, late = _works(low)
         ordered, stuck = _ordered(works, low)
         if stuck is None:

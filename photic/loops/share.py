@@ -8,6 +8,7 @@ a store that gives old elements back where a condition fails runs only where it 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from photic.ir import index as form
@@ -18,8 +19,9 @@ from photic.ir.program import Function, Kernel, Step
 
 @dataclass(slots=True)
 class Functions:
-    """The functions so far, by name and by meaning."""
+    """The functions so far, by name and by meaning; ``sizes`` are names that no variable has."""
 
+    sizes: frozenset[str]
     table: dict[str, Function] = field(default_factory=dict)
     known: dict[tuple[Buffer, tuple[Var, ...], tuple[Dim, ...], Expr], str] = field(
         default_factory=dict
@@ -30,7 +32,7 @@ class Functions:
         store = only_changes(store)
         buffers = list(dict.fromkeys([store.buffer, *(one.buffer for one in _loads(store))]))
         names = {one: Buffer(f"p{k}", one.shape, one.dtype) for k, one in enumerate(buffers)}
-        plain = _renamed(store, names)
+        plain = _renamed(store, names, self.sizes)
         key = (plain.buffer, plain.axes, plain.index, plain.value)
         if key not in self.known:
             names_left = (f"k{k}" for k in itertools.count(len(self.table)))
@@ -55,15 +57,22 @@ def _loads(store: Store) -> list[Access]:
     return list(form.loads(store.value))
 
 
-def _renamed(store: Store, buffers: dict[Buffer, Buffer]) -> Store:
+def unlike(name: str, sizes: Collection[str]) -> str:
+    """The name, longer by as much as it takes that no size has it."""
+    while name in sizes:
+        name += "_"
+    return name
+
+
+def _renamed(store: Store, buffers: dict[Buffer, Buffer], sizes: frozenset[str]) -> Store:
     """The store over other buffers, its variables numbered by first appearance."""
     table: dict[Atom, Dim] = {}
     for number, axis in enumerate(store.axes):
-        table[axis] = var(f"a{number}", substitute(axis.extent, table))
+        table[axis] = var(unlike(f"a{number}", sizes), substitute(axis.extent, table))
     for one in form.walk(store.value):
         if isinstance(one.attribute, Over):
             axis = one.attribute.axis
-            table[axis] = var(f"k{len(table)}", substitute(axis.extent, table))
+            table[axis] = var(unlike(f"k{len(table)}", sizes), substitute(axis.extent, table))
     value = form.renamed(store.value, table, buffers)
     axes = tuple(_variable(table[axis]) for axis in store.axes)
     return Store(
