@@ -18,7 +18,7 @@ from photic.ir.ops import SOURCES
 
 COSTLY = frozenset({"exp2", "log2", "sin", "sqrt", "recip"})
 FEW_REPEATS = 8  # uses of each element; up to so many recomputations cost less than a store
-MANY_PLACES = 8  # ways to read a node; more are not told apart
+MANY_PLACES = 16  # ways to read a node; more are not told apart
 LONG_CHAIN = 192  # nodes, one on another; the next that is not larger than its parts is stored
 LONGEST_CHAIN = 320  # nodes after which any is stored
 
