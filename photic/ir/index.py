@@ -341,7 +341,7 @@ def select(condition: Expr, yes: Expr, no: Expr) -> Expr:
 
 def reduce(op: str, axis: Var, value: Expr) -> Expr:
     """``sum`` or ``max`` over the axis; a sum of one point is taken there (``one_point``)."""
-    if op == "sum":
+    if op == "sum" or value.dtype == BOOL:
         return one_point(axis, value)
     return make(op, (value,), Over(axis), value.dtype)
 
@@ -350,16 +350,19 @@ def one_point(axis: Var, value: Expr) -> Expr:
     """``sum_k select(k == e and rest, f(k), -0)`` is ``select(0 <= e < K and rest, f(e), -0)``.
 
     Exact: every other term is -0.0, the identity of ``add``; without any term the sum is +0.0. A
-    sum against a one-hot is a load.
+    sum against a one-hot is a load. Bools, whose sum and max are both ``or``, are conditions.
     """
+    condition, taken = (value, TRUE) if value.dtype == BOOL else (TRUE, value)
     if value.op == "select" and value.children[2] is zero(value.dtype):
-        terms = list(conjuncts(value.children[0]))
+        condition, taken = value.children[0], value.children[1]
+    if condition is not TRUE:
+        terms = list(conjuncts(condition))
         for low in terms:
             for high in terms:
                 at = _pinned(axis, low, high)
                 if at is not None:
                     rest = [one for one in terms if one is not low and one is not high]
-                    return _taken(axis, at, rest, value.children[1])
+                    return _taken(axis, at, rest, taken)
     return make("sum", (value,), Over(axis), value.dtype)
 
 

@@ -91,11 +91,12 @@ def test_places_wrap_with_their_dtype_before_they_are_compared() -> None:
     assert require_meaning(ph.sum(picked), given)["y"] == 2
 
 
-def test_a_look_up_in_halves_is_a_load() -> None:
-    table, place = ph.input("t", (1000, 8), "float16"), ph.input("p", (3,), "int64")
+@pytest.mark.parametrize("dtype", ["float16", "float64", "int8", "bool"])
+def test_a_look_up_in_any_dtype_is_a_load(dtype: str) -> None:
+    table, place = ph.input("t", (1000, 8), dtype), ph.input("p", (3,), "int64")
     program = ph.compile({"y": ph.take(table, place, 0)})
     assert all("for (int64_t k" not in kernel.source for kernel in program.report.kernels)
-    data = np.random.default_rng(0).standard_normal((1000, 8)).astype(np.float16)
+    data = np.random.default_rng(0).integers(0, 2, (1000, 8)).astype(dtype)
     result = program(t=data, p=np.array([999, 0, 5]))["y"]
     np.testing.assert_array_equal(result, data[[999, 0, 5]])
 
