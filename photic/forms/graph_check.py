@@ -44,7 +44,7 @@ def check_graph(graph: Graph) -> None:
         _require(states.count(state) == 1, state, "updated twice")
         _require(_types([following]) == [(state.dtype, state.shape)], state, "the update differs")
     _check_operands("the outputs", [one for _, one in (*graph.outputs, *graph.updates)])
-    _check_region(graph.roots)
+    _check_region(list(graphs.topological(graph.roots)))
 
 
 def _require(fact: bool, where: object, problem: str) -> None:
@@ -56,8 +56,8 @@ def _types(values: Iterable[Operand | Node]) -> list[tuple[DType, Shape]]:
     return [(one.dtype, one.shape) for one in values]
 
 
-def _check_region(roots: Iterable[Node]) -> None:
-    order = list(graphs.topological(roots))
+def _check_region(order: list[Node]) -> None:
+    """Check the nodes of a graph, or those of a body that depend on its slots."""
     for node in order:
         _check_operands(node, node.operands)
         for extent in node.shape:
@@ -72,7 +72,9 @@ def _check_region(roots: Iterable[Node]) -> None:
             slots = (*node.attribute.carried, *node.attribute.sliced)
             _require(not set(slots) & set(order), node, "a slot is read outside the scan")
             _check_operands(node, node.attribute.outputs)
-            _check_region(one.node for one in node.attribute.outputs)
+            inside = graphs.dependents(node.attribute.outputs, set(slots))
+            below = graphs.topological(one.node for one in node.attribute.outputs)
+            _check_region([one for one in below if one in inside])
 
 
 # --- nodes ----------------------------------------------------------------------------------

@@ -121,6 +121,14 @@ def test_equal_scans_one_after_another_share_their_kernels() -> None:
     require_meaning(value, {"x": ROWS[:6] / 4}, rtol=RTOL)
 
 
+def test_a_body_may_read_what_an_equal_scan_gave() -> None:
+    x = ph.input("x", (6, WIDTH))
+    start = [ph.zeros((WIDTH,))]
+    (first,), (each,) = ph.scan(lambda c, s: ((c[0] + s[0],), (c[0],)), start, [x])
+    (last,), _ = ph.scan(lambda c, s: ((c[0] * 0.5 + s[0] + first + each[2],), ()), start, [x])
+    require_meaning({"first": first, "last": last}, {"x": ROWS[:6]}, rtol=RTOL)
+
+
 def test_the_text_of_a_program_does_not_depend_on_what_was_built_before() -> None:
     def build() -> str:
         x = ph.input("x", (6, WIDTH))
