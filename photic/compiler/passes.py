@@ -186,7 +186,13 @@ def _nests_text(state: Compilation) -> str:
 
 
 def _choices_text(state: Compilation) -> str:
-    return "".join(f"{name}: {one}\n" for name, one in state.choices.items())
+    return "".join(f"{name}: {_choice_text(one)}\n" for name, one in state.choices.items())
+
+
+def _choice_text(one: Choice) -> str:
+    lanes = one.lanes.name if one.lanes is not None else "none"
+    rows = ", ".join(f"{axis.name} by {count}" for axis, count in one.rows)
+    return f"vectors of {one.width} along {lanes}, {one.count} side by side; rows {rows or 'none'}"
 
 
 def _layouts_text(state: Compilation) -> str:

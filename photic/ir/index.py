@@ -14,7 +14,7 @@ import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias
 
@@ -81,7 +81,7 @@ PLAIN = Plain()
 Build: TypeAlias = Callable[["Expr", tuple["Expr", ...], Callable[[Dim], Dim]], "Expr"]
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True, repr=False)
 class Expr:
     """One value at one point: an operation on other values. Use the functions below to build it.
 
@@ -93,9 +93,9 @@ class Expr:
     children: tuple[Expr, ...]
     attribute: Attribute
     dtype: DType
-    free: frozenset[Var] = field(repr=False)
+    free: frozenset[Var]
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return _text(self)
 
     def substitute(self, table: Mapping[Atom, Dim]) -> Expr:
