@@ -11,7 +11,7 @@ import hashlib
 import itertools
 import threading
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -298,7 +298,12 @@ class Graph:
 
 def topological(roots: Iterable[Node]) -> Iterator[Node]:
     """Every node under the roots once, operands first; bodies of scans are not entered."""
-    done: set[Node] = set()
+    return needed(roots, frozenset())
+
+
+def needed(roots: Iterable[Node], known: Collection[Node]) -> Iterator[Node]:
+    """As ``topological``, without what is known and what only that needs."""
+    done = set(known)
     stack: list[tuple[Node, bool]] = [(node, False) for node in reversed(list(roots))]
     while stack:
         node, expanded = stack.pop()

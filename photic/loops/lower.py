@@ -276,8 +276,8 @@ def _body(
     leaves = {*low.translation.buffers, *low.translation.slices}
     stored = set(choose_stored(roots, pinned, leaves))
     works: list[_Work] = []
-    for node in graphs.topological(roots):
-        if node in low.translation.buffers or node in low.translation.slices:
+    for node in graphs.needed(roots, leaves):
+        if node in low.translation.buffers:  # given by a scan of these works
             continue
         if isinstance(node.attribute, Scan):
             works.append(_scan(low, node, node.attribute))
