@@ -343,7 +343,7 @@ def sizes_of(graph: Graph) -> dict[str, Symbol]:
         dims += [*one.view.shape, *one.view.index]
         dims += [dim for bound in one.view.bounds for dim in (bound.value, bound.extent)]
     for dim in dict.fromkeys(dims):
-        for one_symbol in symbols(dim):
+        for one_symbol in sorted(symbols(dim), key=lambda one: one.name):
             if found.setdefault(one_symbol.name, one_symbol) != one_symbol:
                 raise NameTaken(kind="size", name=one_symbol.name)
     return found
