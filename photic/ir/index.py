@@ -341,6 +341,8 @@ def select(condition: Expr, yes: Expr, no: Expr) -> Expr:
 
 def reduce(op: str, axis: Var, value: Expr) -> Expr:
     """``sum`` or ``max`` over the axis; a sum of one point is taken there (``one_point``)."""
+    if axis.extent == 0:
+        return number(0, value.dtype) if op == "sum" else lowest(value.dtype)
     if op == "sum" or value.dtype == BOOL:
         return one_point(axis, value)
     return make(op, (value,), Over(axis), value.dtype)
