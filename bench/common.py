@@ -1,6 +1,6 @@
 """What every bench script shares: ``--json``, the machine's description, fair timing, tables.
 
-Scripts run as ``python bench/NAME.py`` and import this file as ``common``, before ``trials`` and
+Scripts run as ``python bench/NAME.py`` and import this file as ``common``, before
 what the tests share (``rules.sampler``), which it puts on the path. Timing alternates
 between the contestants, warm, so that a drift of the machine hits them alike; compare medians by
 their ratio, never figures of two runs. Nothing here sets threads or processor speed.

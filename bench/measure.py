@@ -16,9 +16,7 @@ import numpy as np
 import photic as ph
 from photic.compiler.compile import make_artifact
 from photic.ir.dtype import FLOAT32
-from photic.targets.registry import target_named
-from photic.tensor.compiling import graph_of
-from trials.search.measure import (
+from photic.targets.measure import (
     FIRST_ROUNDS,
     Outcome,
     Slot,
@@ -28,9 +26,11 @@ from trials.search.measure import (
     measure,
     ratio,
 )
-from trials.search.process import Remote
+from photic.targets.process import Remote
+from photic.targets.registry import target_named
+from photic.tensor.compiling import graph_of
 
-WORKER = "trials.search.c_worker"
+WORKER = "photic.targets.c.worker"
 RACE_SECONDS = 20.0
 COPIES = 7
 LEFT_OUT = (0.03, 0.05, 0.1, 0.2)

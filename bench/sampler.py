@@ -10,7 +10,7 @@ import time
 import common
 from rules.sampler import FIRINGS, NEAR_MISSES, sample_known
 
-from trials.search.rules import TOPICS
+from photic.search.rules import TOPICS
 
 
 def main() -> None:

@@ -11,14 +11,15 @@ import pytest
 
 import photic as ph
 from photic.compiler.compile import make_artifact
+from photic.forms import eval as evaluator
+from photic.forms import index_eval
 from photic.forms.graph_check import check_graph
 from photic.forms.graph_text import parse_graph, print_graph
 from photic.forms.program_check import check_program
-from photic.ir import eval as evaluator
-from photic.ir import index_eval, ops
+from photic.forms.program_eval import evaluate_program
+from photic.ir import ops
 from photic.ir.dtype import DTYPES
 from photic.ir.graph import Graph, input_node, operand, unary
-from photic.ir.program_eval import evaluate_program
 from photic.loops.lower import lower
 from photic.targets import registry
 from photic.targets.c import numerics

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 TOP = Path(__file__).resolve().parent.parent
 
-FOLDERS = ("photic", "tests", "bench", "trials")
+FOLDERS = ("photic", "tests", "bench")
 CORE = ("base", "ir", "loops", "search", "codegen", "compiler")
 CORE_LINES = 5000
 FILE_LINES = 400
@@ -41,6 +41,7 @@ ORDER = (
     ("storage",),
     ("targets",),
     ("compiler",),
+    ("tuning",),
     ("tensor",),
     ("nn",),
     ("frontends",),
@@ -93,7 +94,7 @@ class Source:
 
 
 def read(top: Path) -> list[Source]:
-    """Every Python file of the package, its tests, bench scripts and trials, sorted."""
+    """Every Python file of the package, its tests and bench scripts, sorted."""
     files = sorted(file for folder in FOLDERS for file in top.glob(f"{folder}/**/*.py"))
     return [_source(top, file) for file in files]
 

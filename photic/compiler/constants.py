@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from photic.forms.eval import Array, evaluate_operand
 from photic.ir import graph as graphs
 from photic.ir.dim import symbols
-from photic.ir.eval import Array, evaluate_operand
 from photic.ir.graph import Graph, Node, Operand, Scan, constant_node, operand, topological
 from photic.ir.view import Shape
 from photic.loops.place import COSTLY

@@ -31,10 +31,10 @@ from typing import NoReturn, TypeVar
 import numpy as np
 
 from photic.base.errors import BadText
+from photic.forms.eval import Array
 from photic.ir import graph as graphs
 from photic.ir.dim import Dim, Symbol, add, floordiv, mod, mul, symbol, var
 from photic.ir.dtype import DTYPES, DType
-from photic.ir.eval import Array
 from photic.ir.graph import Along, Graph, Item, Named, Node, Operand, Payload, Scan, topological
 from photic.ir.ops import PRIMITIVE
 from photic.ir.view import Bound, Shape, View, axis_variable, is_identity

@@ -39,11 +39,11 @@ from textwrap import indent
 from typing import Literal, get_args, get_origin, get_type_hints
 
 from photic.base.errors import BadText
+from photic.forms.eval import Array
 from photic.forms.graph_text import fail, literal, parse_lines, read_dim
 from photic.ir import index as form
 from photic.ir.dim import Data, Dim, FloorDiv, Int, Mod, Monomial, Symbol, Var, terms_of
 from photic.ir.dtype import DTYPES, DType
-from photic.ir.eval import Array
 from photic.ir.graph import payload_of
 from photic.ir.index import Attribute, Buffer, Expr, Store
 from photic.ir.program import Function, Layout, Place, Program, Step

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import photic as ph
-from photic.ir.eval import evaluate
+from photic.forms.eval import evaluate
 from photic.ir.graph import Graph
 
 Arrays = Mapping[str, np.ndarray]

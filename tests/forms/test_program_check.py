@@ -12,6 +12,7 @@ from ir.programs import EVERY_STEP
 
 from photic.base.errors import BrokenGraph
 from photic.forms.program_check import check_program
+from photic.forms.program_eval import evaluate_program
 from photic.forms.program_text import parse_program
 from photic.ir import index as form
 from photic.ir.dim import Dim, Symbol, Var, data, floordiv, mod, symbol, var
@@ -19,7 +20,6 @@ from photic.ir.dtype import BOOL, FLOAT32, FLOAT64, INT64
 from photic.ir.graph import Graph, constant_node, operand, payload_of
 from photic.ir.index import Access, Buffer, Expr, Literal, Over, Position, Store
 from photic.ir.program import ROW_MAJOR, Function, Kernel, Place, Program, Repeat
-from photic.ir.program_eval import evaluate_program
 from photic.loops.lower import lower
 
 SEEDS = range(400)

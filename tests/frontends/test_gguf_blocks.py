@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from photic.base.errors import BadArgument, GgufUnsupported
+from photic.forms.eval import evaluate_operand
 from photic.frontends.gguf import open_gguf
 from photic.frontends.gguf.block_types import BLOCK_TYPES, BY_NAME
 from photic.frontends.gguf.blocks import FORMATS, unpack
 from photic.frontends.gguf.pack import quantise_q4_1, quantise_q8_0
-from photic.ir.eval import evaluate_operand
 from photic.ir.graph import Payload, topological
 
 NAMES = tuple(one.name for one in FORMATS)

@@ -14,7 +14,7 @@ from fuzz.graphs import random_graph
 from fuzz.movements import Array
 
 from photic.compiler.passes import Compilation
-from photic.ir.eval import evaluate
+from photic.forms.eval import evaluate
 from photic.ir.graph import Graph, named_sources
 from photic.loops.target import Machine
 from photic.tensor.compiling import graph_of

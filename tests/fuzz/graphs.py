@@ -28,11 +28,11 @@ from fuzz.movements import (
 )
 from fuzz.values import LARGEST, STEP, TINY, RandomCase, Value, finite, rounding, settled
 
+from photic.forms.eval import MEANING, convert, evaluate
 from photic.ir import graph as graphs
 from photic.ir import view as views
 from photic.ir.dim import Dim, add, bounds, mul, symbol
 from photic.ir.dtype import BOOL, DTYPES, FLOAT16, FLOAT32, FLOAT64, INT64, DType, accumulator
-from photic.ir.eval import MEANING, convert, evaluate
 from photic.ir.graph import Graph, Node, Operand
 from photic.ir.view import Shape
 

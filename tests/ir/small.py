@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from photic.forms.eval import evaluate_operand
 from photic.ir.dtype import DTYPES, DType
-from photic.ir.eval import evaluate_operand
 from photic.ir.graph import Node, Operand, binary, constant_node, operand, unary
 
 Array = npt.NDArray[np.generic]

@@ -7,11 +7,11 @@ import pytest
 from fuzz.movements import Array
 
 from photic.base.errors import BrokenGraph
+from photic.forms.index_eval import evaluate_store
 from photic.ir import index as form
 from photic.ir.dim import Dim, Var, data, symbol, var
 from photic.ir.dtype import BFLOAT16, BOOL, FLOAT16, FLOAT32, INT64
 from photic.ir.index import Buffer, Expr, Store
-from photic.ir.index_eval import evaluate_store
 
 N = symbol("n", 0, 9)
 Y, X = Buffer("y", (N,), FLOAT32), Buffer("x", (N,), FLOAT32)

@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from ir.small import FLOATS, SPECIAL, elements, inf, nan, run, same, value
 
+from photic.forms.eval import MEANING, convert
 from photic.ir import view as views
 from photic.ir.dtype import (
     BFLOAT16,
@@ -27,7 +28,6 @@ from photic.ir.dtype import (
     DType,
     dtype_of,
 )
-from photic.ir.eval import MEANING, convert
 from photic.ir.graph import (
     Operand,
     binary,

@@ -17,11 +17,11 @@ from photic.base.errors import (
     SizeMissing,
     SizeOutOfRange,
 )
-from photic.ir import eval as evaluator
+from photic.forms import eval as evaluator
+from photic.forms.eval import MEANING, evaluate, evaluate_operand
 from photic.ir import view as views
 from photic.ir.dim import Dim, symbol
 from photic.ir.dtype import FLOAT16, FLOAT32, INT8, UINT8, DType
-from photic.ir.eval import MEANING, evaluate, evaluate_operand
 from photic.ir.graph import (
     Graph,
     Node,

@@ -10,11 +10,11 @@ import pytest
 from fuzz.graphs import STEP, RandomCase, coverage, random_graph
 from fuzz.movements import KINDS, Array
 
+from photic.forms import eval as evaluator
+from photic.forms.eval import MEANING, evaluate
 from photic.forms.graph_check import check_graph
 from photic.forms.graph_text import constants_of, parse_graph, print_graph
-from photic.ir import eval as evaluator
 from photic.ir.dtype import DTYPES, dtype_of
-from photic.ir.eval import MEANING, evaluate
 from photic.ir.ops import PRIMITIVES
 
 SEEDS = range(400)

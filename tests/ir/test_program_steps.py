@@ -9,15 +9,15 @@ import pytest
 from ir.programs import COLLECTIVE, EVERY_STEP, Array, every_step
 
 from photic.compiler.compile import make_artifact, program_artifact
+from photic.forms import eval as meaning
 from photic.forms.graph_check import check_graph
 from photic.forms.program_check import check_program
+from photic.forms.program_eval import evaluate_program
 from photic.forms.program_text import parse_program, print_program
-from photic.ir import eval as meaning
 from photic.ir.dim import symbol
 from photic.ir.dtype import DTYPES, FLOAT32, DType
 from photic.ir.graph import Graph, binary, input_node, operand, reduce, scan, state_node
 from photic.ir.program import Branch, Collective, Copy, Kernel, Program, Repeat, all_steps
-from photic.ir.program_eval import evaluate_program
 from photic.loops.lower import lower
 from photic.targets.registry import target_named
 from photic.tensor.program import Program as Compiled

@@ -18,11 +18,11 @@ from fuzz.movements import (
 )
 
 from photic.base.errors import AxisOutOfRange, BadArgument, CannotReshape, ShapeMismatch
+from photic.forms.eval import evaluate
 from photic.forms.graph_check import check_graph
 from photic.ir import view as views
 from photic.ir.dim import add, mul, symbol
 from photic.ir.dtype import BOOL, FLOAT32, INT16
-from photic.ir.eval import evaluate
 from photic.ir.graph import Graph, Operand, input_node
 from photic.ir.view import View, identity
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from photic.forms.eval import Array
 from photic.ir import index as form
 from photic.ir.dim import Var, var
 from photic.ir.dtype import BOOL, FLOAT32, INT64, DType
-from photic.ir.eval import Array
 from photic.ir.index import Buffer, Expr
 
 AXES = {name: Var(name, extent) for name, extent in (("i", 2), ("j", 3), ("k", 2), ("n", 2))}

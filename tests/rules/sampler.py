@@ -16,14 +16,14 @@ import numpy as np
 from rules.instances import HITS, MISSES, RELATIVE, Draw, Make
 from search.lowered import run_region
 
+from photic.forms.eval import Array
 from photic.ir.dim import var
 from photic.ir.dtype import FLOAT32
-from photic.ir.eval import Array
 from photic.ir.index import Buffer, Store
-from trials.search.extract import Choice, choose, order, region_of, runnable, stored_by_default
-from trials.search.rules import rules_without
-from trials.search.rules.record import Rule
-from trials.search.run import LIMITS, EGraph, saturate
+from photic.search.extract import Choice, choose, order, region_of, runnable, stored_by_default
+from photic.search.rules import rules_without
+from photic.search.rules.record import Rule
+from photic.search.run import LIMITS, EGraph, saturate
 
 FIRINGS, NEAR_MISSES = 200, 20  # of every rule, in every run of the tests
 BATCH = 25  # values in one e-graph: a run costs more than a value

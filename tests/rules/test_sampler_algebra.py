@@ -13,10 +13,10 @@ from search.lowered import PATIENT
 from photic.ir import index as form
 from photic.ir.dtype import FLOAT64
 from photic.ir.index import Expr
-from trials.search.rules import TOPICS
-from trials.search.rules.algebra import ALGEBRA
-from trials.search.rules.record import Rule
-from trials.search.run import saturate
+from photic.search.rules import TOPICS
+from photic.search.rules.algebra import ALGEBRA
+from photic.search.rules.record import Rule
+from photic.search.run import saturate
 
 
 @pytest.mark.parametrize("rule", ALGEBRA, ids=lambda rule: rule.name)

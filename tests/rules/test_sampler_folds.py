@@ -14,10 +14,10 @@ from search.lowered import PATIENT
 
 from photic.ir import index as form
 from photic.ir.index import Expr
-from trials.search.rules import rules_without
-from trials.search.rules.folds import FOLDS, Entry, fold_rules
-from trials.search.rules.record import Rule
-from trials.search.run import saturate
+from photic.search.rules import rules_without
+from photic.search.rules.folds import FOLDS, Entry, fold_rules
+from photic.search.rules.record import Rule
+from photic.search.run import saturate
 
 
 @cache

@@ -13,19 +13,19 @@ from dataclasses import replace
 import numpy as np
 
 import photic as ph
+from photic.forms.eval import Array
+from photic.forms.index_eval import evaluate_store
 from photic.ir import index as form
 from photic.ir.dim import Atom, Dim, Var, add, substitute, var
-from photic.ir.eval import Array
 from photic.ir.graph import Graph
 from photic.ir.index import Buffer, Expr, Over, Store
-from photic.ir.index_eval import evaluate_store
 from photic.ir.program import Kernel
 from photic.loops.lower import lower
 from photic.loops.statements import Region, Statement
-from trials.search.extract import choose, region_of, runnable, stored_by_default
-from trials.search.region import shared_axes
-from trials.search.rules import rules_without
-from trials.search.run import LIMITS, EGraph, saturate
+from photic.search.extract import choose, region_of, runnable, stored_by_default
+from photic.search.region import shared_axes
+from photic.search.rules import rules_without
+from photic.search.run import LIMITS, EGraph, saturate
 
 RULES = rules_without()
 PATIENT = replace(LIMITS, seconds=60.0)  # a busy machine must not change what is found

@@ -12,18 +12,18 @@ import numpy as np
 import pytest
 
 import photic as ph
+from photic.forms.candidate_check import Arrays, Meaning, Right, Sizes, Wrong, check, sizes_to_try
+from photic.forms.eval import Array, Run, convert
 from photic.ir import index as form
 from photic.ir.dim import Atom, Dim, Symbol, var
 from photic.ir.dtype import FLOAT16, FLOAT32
-from photic.ir.eval import Array, Run, convert
 from photic.ir.graph import Graph
 from photic.ir.index import Over, Store
 from photic.ir.program import Kernel
 from photic.loops.lower import lower
-from trials.search import check as checking
-from trials.search.check import Arrays, Meaning, Right, Sizes, Wrong, check, sizes_to_try
-from trials.search.measure import Crashed, Failure, Slot, Trial
-from trials.search.process import Remote
+from photic.search import check as checking
+from photic.targets.measure import Crashed, Failure, Slot, Trial
+from photic.targets.process import Remote
 
 Candidate = Callable[..., Array]
 ROWS, COLUMNS, DEPTH = 37, 45, 61
@@ -404,7 +404,7 @@ def test_kernels_in_a_worker_are_checked() -> None:
     trials = [
         Trial(SOURCE.format(count=COUNT, value=value), (slot, slot), (), 0, 0) for value in KERNELS
     ]
-    with Remote("trials.search.c_worker") as remote:
+    with Remote("photic.targets.c.worker") as remote:
         assert remote.build(trials, 600.0) == [None] * len(trials)
         found = []
         for trial in trials:

@@ -11,11 +11,11 @@ from search.lowered import extracted, region_stores, run_region, run_stores, sat
 from search.value_programs import KEYS, ROWS, block, inputs_of, mixed, naive, row, scores, weights
 
 import photic as ph
+from photic.forms.eval import Array
 from photic.ir import index as form
-from photic.ir.eval import Array
 from photic.ir.index import Over
 from photic.loops.statements import Region
-from trials.search.extract import choose, region_of, runnable, stored_by_default
+from photic.search.extract import choose, region_of, runnable, stored_by_default
 
 SEEDS = 12
 TILES = (1, 2, 3)

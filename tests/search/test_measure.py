@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from photic.ir.dtype import BFLOAT16, FLOAT32, INT64
-from trials.search.c_worker import Worker
-from trials.search.measure import (
+from photic.targets.c.worker import Worker
+from photic.targets.measure import (
     FINAL_ROUNDS,
     FIRST_ROUNDS,
     Crashed,
@@ -34,9 +34,9 @@ from trials.search.measure import (
     measure,
     ratio,
 )
-from trials.search.process import Array, Remote, noise
+from photic.targets.process import Array, Remote, noise
 
-WORKER = "trials.search.c_worker"
+WORKER = "photic.targets.c.worker"
 LONG = 600.0
 FALSE_WINS = 0.05
 TURN_SECONDS = 10.0  # for a busy machine to notice that a process is gone
@@ -359,9 +359,9 @@ def test_closing_ends_the_process_and_a_later_call_starts_another() -> None:
 
 ORPHAN = f"""
 import sys
-from trials.search.measure import Slot, Trial
+from photic.targets.measure import Slot, Trial
 from photic.ir.dtype import FLOAT32
-from trials.search.process import Remote
+from photic.targets.process import Remote
 remote = Remote({WORKER!r})
 endless = Trial({HEAD!r} + "for (;;) *(volatile char *)buffers; }}", (), (1,), 0, 0)
 assert remote.build([endless], 600.0) == [None]

@@ -19,9 +19,9 @@ import pytest
 from disks import disk, make_read_only
 
 from photic.base.errors import BadText
-from trials.search import records as recording
-from trials.search.record import Record, record_key
-from trials.search.records import Records
+from photic.search import records as recording
+from photic.storage.record import Record, record_key
+from photic.storage.records import Records
 
 A, B = record_key("a", "c", "zig"), record_key("b", "c", "zig")
 GOOD = Record((("values", "0"), ("tile i", "8")), 1e-3, (1e-3, 2e-3), 12, "time")
@@ -160,8 +160,8 @@ def test_the_good_line_is_good() -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from trials.search.record import Record, record_key
-from trials.search.records import Records
+from photic.storage.record import Record, record_key
+from photic.storage.records import Records
 def warn(problem):
     sys.exit(problem)
 records = Records(Path(sys.argv[1]), warn)

@@ -12,7 +12,7 @@ from photic.ir import index as form
 from photic.ir.dim import Var, var
 from photic.ir.dtype import FLOAT32
 from photic.ir.index import Buffer, Store
-from trials.search.region import shared_axes
+from photic.search.region import shared_axes
 
 RNG = np.random.default_rng(0)
 

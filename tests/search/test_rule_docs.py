@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from trials.search.language import CONSTRUCTORS, SORTS
+from photic.search.language import CONSTRUCTORS, SORTS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "add-a-rule.md"
 

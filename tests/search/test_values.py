@@ -26,9 +26,9 @@ from search.value_programs import (
 )
 
 import photic as ph
-from trials.search.language import ENode
-from trials.search.rules import rules_without
-from trials.search.run import EGraph, Limits, minimal_rules, saturate
+from photic.search.language import ENode
+from photic.search.rules import rules_without
+from photic.search.run import EGraph, Limits, minimal_rules, saturate
 
 
 def graph_of(tensor: ph.Tensor) -> EGraph:
@@ -228,7 +228,7 @@ def test_a_run_that_meets_a_limit_says_which(limits: Limits, reason: str) -> Non
 
 
 def test_a_panic_inside_the_engine_stops_the_run_and_changes_nothing() -> None:
-    from trials.search.rules.record import Rule
+    from photic.search.rules.record import Rule
 
     broken = Rule("broken", "(Un o a)", "e", "(= s (multiset-pick (multiset-of)))", "", "exact")
     panics = Rule("panics", "(= e (Un o a))", '(panic "stop")', "", "", "fact")
@@ -263,7 +263,7 @@ def fingerprint() -> str:
 
 
 def test_egglog_is_not_loaded_by_the_compiler_before_a_run() -> None:
-    script = "import sys, trials.search.run, trials.search.extract; print('egglog' in sys.modules)"
+    script = "import sys, photic.search.run, photic.search.extract; print('egglog' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 import photic as ph
-from photic.ir.eval import Array
+from photic.forms.eval import Array
 
 HEADS, GROUPS, ROWS, KEYS, DEPTH = 2, 2, 5, 7, 4
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 import photic as ph
-from photic.ir.eval import Array, evaluate
+from photic.forms.eval import Array, evaluate
 from photic.ir.graph import Graph
 
 

@@ -8,7 +8,7 @@ from evaluating import of, value
 
 import photic as ph
 from photic.base.errors import BadArgument, DtypeMismatch, ShapeMismatch
-from photic.ir.eval import evaluate
+from photic.forms.eval import evaluate
 from photic.ir.graph import Graph
 
 # float32 sums of at most 64 products near 1

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from trials.search.rules.algebra import ALGEBRA
-from trials.search.rules.folds import FOLDS
-from trials.search.rules.record import Rule
+from photic.search.rules.algebra import ALGEBRA
+from photic.search.rules.folds import FOLDS
+from photic.search.rules.record import Rule
 
 TOPICS: dict[str, tuple[Rule, ...]] = {"algebra": ALGEBRA, "folds": FOLDS}
 

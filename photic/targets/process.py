@@ -28,14 +28,14 @@ import numpy as np
 
 from photic.base.errors import PhoticError
 from photic.base.settings import child_environment
-from trials.search.measure import Crashed, Failure, Hung, OutOfBounds, Refused, Slot, Trial
+from photic.targets.measure import Crashed, Failure, Hung, OutOfBounds, Refused, Slot, Trial
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.generic]]
 Lost: TypeAlias = Crashed | Hung
 
 START_SECONDS = 60.0  # for Python and NumPy to load on a busy machine
 PARENT_SECONDS = 1.0  # how often a worker looks whether its parent is still there
-CODE = "from trials.search.process import serve; serve({descriptor}, {parent}, {module!r})"
+CODE = "from photic.targets.process import serve; serve({descriptor}, {parent}, {module!r})"
 SHOWN_CHARACTERS = 500
 LEAST_NOISE = 0.25
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TextIO, TypeAlias
 
 from photic.base.errors import BadText
-from trials.search.record import Record, line_of, parsed
+from photic.storage.record import Record, line_of, parsed
 
 Statement: TypeAlias = tuple[str, tuple[str | float, ...]]
 

@@ -19,8 +19,8 @@ from photic.ir import index as form
 from photic.ir.dim import bounds, var
 from photic.ir.index import Access, Buffer, Expr, Store
 from photic.loops.statements import Region, Statement, Weight
-from trials.search.language import ENode, decode, place_of
-from trials.search.run import EGraph
+from photic.search.language import ENode, decode, place_of
+from photic.search.run import EGraph
 
 Choice = Mapping[int, ENode]
 

@@ -3,7 +3,7 @@
 Every buffer lies between a page that may not be touched and guard words: what is written beside it
 changes a guard word or ends the process. Buffers of one slot are shared by the trials that agree
 about it, so that a race does not depend on where data lie. A sample is one loop in C; before
-several calls there is one that does not count. For ``trials.search.process``, in its process.
+several calls there is one that does not count. For ``photic.targets.process``, in its process.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ import numpy as np
 from photic.base.errors import CompileFailed, LoadRefused
 from photic.targets.c.pool import pool
 from photic.targets.c.toolchain import load_together
-from trials.search.measure import OutOfBounds, Slot, Trial
-from trials.search.process import Array, noise
+from photic.targets.measure import OutOfBounds, Slot, Trial
+from photic.targets.process import Array, noise
 
 PAGE = mmap.PAGESIZE
 MARGIN = 512  # bytes of guard words at the open side of a buffer; eight vectors

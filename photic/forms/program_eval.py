@@ -11,8 +11,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from photic.ir.eval import MEANING, Array, Run, convert
-from photic.ir.index_eval import evaluate_store
+from photic.forms.eval import MEANING, Array, Run, convert
+from photic.forms.index_eval import evaluate_store
 from photic.ir.program import Branch, Collective, Copy, Kernel, Program, Repeat, Step, named_places
 
 NOISE = 113  # what a buffer holds before it is written

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Literal
 
 from photic.base.trace import emit
 from photic.ir.index import Expr
-from trials.search.language import CONSTRUCTORS, FACTS, SORTS, ENode, Table, encode
-from trials.search.rules.record import Rule
+from photic.search.language import CONSTRUCTORS, FACTS, SORTS, ENode, Table, encode
+from photic.search.rules.record import Rule
 
 if TYPE_CHECKING:
     from egglog.bindings import EGraph as Engine

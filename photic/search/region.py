@@ -18,7 +18,7 @@ from photic.ir.dim import Atom, Dim, Var, mul, substitute, terms_of, var
 from photic.ir.dim import product as extent_of
 from photic.ir.index import Access, Expr, Over, Store
 from photic.loops.parts import split_parts
-from trials.search.language import operations
+from photic.search.language import operations
 
 Known = tuple[int, Var]  # a variable of the store of this number
 

@@ -7,7 +7,7 @@ never flattened. Rules that only reorder sums do not exist: order is a choice of
 
 from __future__ import annotations
 
-from trials.search.rules.record import Rule, all_independent, some_independent
+from photic.search.rules.record import Rule, all_independent, some_independent
 
 ALGEBRA: tuple[Rule, ...] = (
     Rule(

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from trials.search.choosing import Choose, recording, replaying
+from photic.search.choosing import Choose, recording, replaying
 
 DRAWS = 24  # candidates drawn for each one proposed
 EXPLORATION = 0.7  # weight of rarely visited options against rewards in 0..1

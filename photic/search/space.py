@@ -20,8 +20,8 @@ from photic.loops.nest import Nest, Part, tiles
 from photic.loops.plan import choose as choose_tile
 from photic.loops.statements import Region
 from photic.loops.target import Machine
-from trials.search.choosing import Choose
-from trials.search.planning import Plans, pick_plan, plans_of
+from photic.search.choosing import Choose
+from photic.search.planning import Plans, pick_plan, plans_of
 
 TILE_SIZES = (1, 8, 16, 32, 64, 96, 128, 256, 512)
 MOST_SCRATCH_BYTES = 4 << 20  # of one thread; more would not stay in a cache

@@ -19,7 +19,7 @@ from photic.ir import index as form
 from photic.ir.dim import Var
 from photic.ir.dtype import DTYPES, DType
 from photic.ir.index import Buffer, Expr, Over
-from trials.search.rules.record import all_independent
+from photic.search.rules.record import all_independent
 
 # A ``literal`` or a ``dtype`` that disagrees within one class stops the run: a rule is wrong.
 SORTS = """

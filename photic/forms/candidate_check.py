@@ -21,13 +21,13 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from photic.forms.eval import Array, Run, convert
+from photic.forms.index_eval import Bits, evaluate_store, operate
 from photic.ir import index as form
 from photic.ir.dim import Atom, Dim, Symbol, Var, data, substitute, var, variables
 from photic.ir.dtype import BOOL, FLOAT32, INT64
-from photic.ir.eval import Array, Run, convert
 from photic.ir.index import TRUE, Buffer, Expr, Store
-from photic.ir.index_eval import Bits, evaluate_store, operate
-from trials.search.measure import Failure
+from photic.targets.measure import Failure
 
 Sizes: TypeAlias = Mapping[str, int]
 Arrays: TypeAlias = Mapping[str, Array]

@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from trials.search.rules.record import Rule, all_independent
+from photic.search.rules.record import Rule, all_independent
 
 
 @dataclass(frozen=True, slots=True)

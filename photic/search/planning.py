@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from photic.ir.dim import Var
 from photic.loops.arrange import Leaf, Open, Plan, Then, read_targets, reduced_axes
 from photic.loops.statements import Region
-from trials.search.choosing import Choose
-from trials.search.rules.plans import plan_text
+from photic.search.choosing import Choose
+from photic.search.rules.plans import plan_text
 
 
 @dataclass(frozen=True, slots=True)

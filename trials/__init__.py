@@ -1,1 +1,0 @@
-"""Work that is not in the package yet; see README.md."""
