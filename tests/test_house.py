@@ -9,11 +9,13 @@ test worth having, nothing here can tell.
 from __future__ import annotations
 
 import ast
+import gc
 import io
 import re
 import tokenize
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,13 +76,18 @@ def allowed_imports() -> dict[str, frozenset[str]]:
 ALLOWED = allowed_imports()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """One Python file: its path below the top (with slashes), text and syntax tree."""
+    """One Python file: its path below the top (with slashes), text, syntax tree and tokens.
+
+    ``nodes`` are all nodes of the tree: each file is read, parsed and walked once for all checks.
+    """
 
     path: str
     text: str
     tree: ast.Module
+    nodes: tuple[ast.AST, ...]
+    tokens: tuple[tokenize.TokenInfo, ...]
 
     @property
     def layer(self) -> str:
@@ -101,7 +108,20 @@ def read(top: Path) -> list[Source]:
 
 def _source(top: Path, file: Path) -> Source:
     text = file.read_text(encoding="utf-8")
-    return Source(file.relative_to(top).as_posix(), text, ast.parse(text))
+    tree = ast.parse(text)
+    tokens = tuple(tokenize.generate_tokens(io.StringIO(text).readline))
+    return Source(file.relative_to(top).as_posix(), text, tree, tuple(ast.walk(tree)), tokens)
+
+
+@cache
+def this_tree() -> list[Source]:
+    """The sources that the checks are for."""
+    gc.disable()  # a million objects that stay: looking for garbage would take twice as long
+    try:
+        return read(TOP)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def at(source: Source, line: int, what: str) -> str:
@@ -131,19 +151,16 @@ _NOT_CODE = frozenset(
 )
 
 
-def tokens(source: Source) -> Iterator[tokenize.TokenInfo]:
-    return tokenize.generate_tokens(io.StringIO(source.text).readline)
-
-
 def docstrings(source: Source) -> Iterator[ast.Constant]:
     """Every string that stands alone as a statement."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         match node:
             case ast.Expr(value=ast.Constant(value=str()) as constant):
                 yield constant
 
 
-def code_lines(source: Source) -> set[int]:
+@cache
+def code_lines(source: Source) -> frozenset[int]:
     """The numbers of lines with code: no blanks, comments or docstrings."""
     prose = {
         (doc.lineno, line)
@@ -154,12 +171,12 @@ def code_lines(source: Source) -> set[int]:
     inside = {line for _, line in prose}
     text = source.text.splitlines()
     found: set[int] = set()
-    for token in tokens(source):
+    for token in source.tokens:
         first, last = token.start[0], token.end[0]
         is_prose = token.type == tokenize.STRING and (first in starts or first in inside)
         if token.type not in _NOT_CODE and not is_prose:
             found.update(line for line in range(first, last + 1) if text[line - 1].strip())
-    return found
+    return frozenset(found)
 
 
 def core_size(sources: list[Source]) -> Iterator[str]:
@@ -179,7 +196,7 @@ def file_size(source: Source) -> Iterator[str]:
 
 def function_size(source: Source) -> Iterator[str]:
     lines = code_lines(source)
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             inside = range(node.lineno, (node.end_lineno or node.lineno) + 1)
             count = sum(line in lines for line in inside)
@@ -225,7 +242,7 @@ def allowed(layer: str, module: str) -> bool:
 
 def imported(source: Source) -> Iterator[tuple[int, str]]:
     """Line and dotted name of everything imported, ``from a import b`` as ``a.b``."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         match node:
             case ast.Import(names=names):
                 yield from ((node.lineno, name.name) for name in names)
@@ -245,7 +262,12 @@ def _absolute(source: Source, node: ast.ImportFrom) -> str:
 
 
 def _is_importer(function: ast.expr) -> bool:
-    return ast.unparse(function) in {"importlib.import_module", "import_module", "__import__"}
+    match function:
+        case ast.Name(id="import_module" | "__import__"):
+            return True
+        case ast.Attribute(value=ast.Name(id="importlib"), attr="import_module"):
+            return True
+    return False
 
 
 # --- calls and names ------------------------------------------------------------------------
@@ -254,7 +276,7 @@ def _is_importer(function: ast.expr) -> bool:
 def no_print(source: Source) -> Iterator[str]:
     if not source.is_package or source.layer == "cli":
         return
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         match node:
             case ast.Call(func=ast.Name(id="print")):
                 yield at(source, node.lineno, "print outside photic/cli")
@@ -266,7 +288,7 @@ def no_environment(source: Source) -> Iterator[str]:
     if not source.is_package or source.path == "photic/base/settings.py":
         return
     names = {"environ", "environb", "getenv", "getenvb", "putenv", "unsetenv"}
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         match node:
             case ast.Attribute(value=ast.Name(id="os"), attr=attr) if attr in names:
                 yield at(source, node.lineno, f"os.{attr} outside photic/base/settings.py")
@@ -281,7 +303,7 @@ _UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX)\b")
 
 def no_unfinished(source: Source) -> Iterator[str]:
     """Marks of unfinished work in comments and docstrings."""
-    comments = [(t.start[0], t.string) for t in tokens(source) if t.type == tokenize.COMMENT]
+    comments = [(t.start[0], t.string) for t in source.tokens if t.type == tokenize.COMMENT]
     prose = [(doc.lineno, str(doc.value)) for doc in docstrings(source)]
     for line, text in [*comments, *prose]:
         if found := _UNFINISHED.search(text):
@@ -289,15 +311,22 @@ def no_unfinished(source: Source) -> Iterator[str]:
 
 
 def no_catch_all(source: Source) -> Iterator[str]:
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         match node:
             case ast.ExceptHandler(type=None):
                 yield at(source, node.lineno, "bare except")
             case ast.ExceptHandler(type=ast.expr() as kind) if _catches_all(kind):
                 yield at(source, node.lineno, f"except {ast.unparse(kind)}")
-            case ast.Call(args=kinds) if ast.unparse(node.func).endswith("suppress"):
+            case ast.Call(args=kinds) if _last_name(node.func).endswith("suppress"):
                 if any(_catches_all(kind) for kind in kinds):
                     yield at(source, node.lineno, ast.unparse(node))
+
+
+def _last_name(function: ast.expr) -> str:
+    match function:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+    return ""
 
 
 def _catches_all(kind: ast.expr) -> bool:
@@ -312,8 +341,8 @@ def skips_have_reasons(source: Source) -> Iterator[str]:
     """Skips and xfails that do not name what is missing."""
     if not source.path.startswith("tests/"):
         return
-    called = {id(node.func): node for node in ast.walk(source.tree) if isinstance(node, ast.Call)}
-    for node in ast.walk(source.tree):
+    called = {id(node.func): node for node in source.nodes if isinstance(node, ast.Call)}
+    for node in source.nodes:
         match node:
             case ast.Attribute(attr=attr) if attr in _SKIPS and "pytest" in ast.unparse(node):
                 if not _has_reason(called.get(id(node)), attr):
@@ -339,7 +368,7 @@ def _has_reason(call: ast.Call | None, attr: str) -> bool:
 def no_any(source: Source) -> Iterator[str]:
     if source.layer not in CORE:
         return
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         match node:
             case ast.ImportFrom(module="typing", names=names):
                 if any(name.name == "Any" for name in names):
@@ -355,7 +384,7 @@ def no_operator_names(source: Source) -> Iterator[str]:
     """Identifiers and strings that name a framework's operator where only rules may be."""
     if source.layer not in OPERATOR_FREE:
         return
-    names = [(t.start[0], t.string) for t in tokens(source) if t.type == tokenize.NAME]
+    names = [(t.start[0], t.string) for t in source.tokens if t.type == tokenize.NAME]
     for line, text in [(1, Path(source.path).stem), *names, *plain_strings(source)]:
         if operator := operator_in(text):
             yield at(source, line, f"{operator} in {text!r}")
@@ -364,10 +393,10 @@ def no_operator_names(source: Source) -> Iterator[str]:
 def plain_strings(source: Source) -> Iterator[tuple[int, str]]:
     """Strings that are neither docstrings nor the prose of a rule's ``why`` or ``source``."""
     prose = {id(doc) for doc in docstrings(source)}
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.keyword) and node.arg in PROSE_FIELDS:
             prose.update(id(inner) for inner in ast.walk(node.value))
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         match node:
             case ast.Constant(value=str(text)) if id(node) not in prose:
                 yield node.lineno, text
@@ -450,7 +479,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def test_the_house_rule_holds(check: Check) -> None:
-    offenders = list(check.find(read(TOP)))
+    offenders = list(check.find(this_tree()))
     assert not offenders, f"{check.name}:\n  " + "\n  ".join(offenders)
 
 
@@ -474,5 +503,5 @@ def test_offenders_are_named_with_file_and_line(tmp_path: Path) -> None:
 
 
 def test_the_tree_that_is_checked_is_this_one() -> None:
-    paths = {source.path for source in read(TOP)}
+    paths = {source.path for source in this_tree()}
     assert {"photic/base/errors.py", "tests/test_house.py"} <= paths

@@ -19,7 +19,7 @@ import pytest
 from disks import disk, make_read_only
 
 from photic.base.errors import BadText
-from photic.search import records as recording
+from photic.storage import records as recording
 from photic.storage.record import Record, record_key
 from photic.storage.records import Records
 
