@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 from fuzz.graphs import RandomCase, random_graph
-from ir.programs import EVERY_STEP
+from forms.programs import EVERY_STEP
 
 from photic.base.errors import BrokenGraph
 from photic.forms.program_check import check_program

@@ -12,7 +12,7 @@ import pytest
 from fuzz.graphs import random_graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ir.programs import EVERY_STEP, Array
+from forms.programs import EVERY_STEP, Array
 
 from photic.base.errors import BadText, PhoticError
 from photic.forms.program_text import parse_program, print_program

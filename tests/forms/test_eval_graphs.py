@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from ir.small import FLOATS, Array, nan, run, same, value
+from forms.small import FLOATS, Array, nan, run, same, value
 
 from photic.base.errors import (
     BrokenGraph,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
-from ir.programs import COLLECTIVE, EVERY_STEP, Array, every_step
+from forms.programs import COLLECTIVE, EVERY_STEP, Array, every_step
 
 from photic.compiler.compile import make_artifact, program_artifact
 from photic.forms import eval as meaning
