@@ -1,7 +1,7 @@
 """The twelve primitives, one record each; everything else in photic is composed of them.
 
 A record says what a checker, an evaluator and a renderer must agree on: arity, dtype rule, laws
-and special values. The meaning itself is the line of NumPy in ``ir/eval.py``. Sources (input,
+and special values. The meaning itself is the line of NumPy in ``forms/eval.py``. Sources (input,
 state, constant, iota) and regions (scan, item) compute nothing and stand in a second table.
 """
 
