@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import as_strided
 
-from photic.base import errors
+from photic.forms import errors
 from photic.ir import graph as graphs
 from photic.ir.dim import Atom, Data, Dim, Symbol, Var, coefficient_of, substitute, variables
 from photic.ir.dim import evaluate as number_of

@@ -19,7 +19,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from photic.base.errors import BrokenGraph, PhoticError
+from photic.base.errors import PhoticError
+from photic.forms.errors import BrokenGraph
 from photic.ir import dim as dims
 from photic.ir import graph as graphs
 from photic.ir.dim import Atom, Data, Dim, Var, at_most, atoms, evaluate, symbols, variables

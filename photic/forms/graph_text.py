@@ -30,7 +30,7 @@ from typing import NoReturn, TypeVar
 
 import numpy as np
 
-from photic.base.errors import BadText
+from photic.forms.errors import BadText
 from photic.forms.eval import Array
 from photic.ir import graph as graphs
 from photic.ir.dim import Dim, Symbol, add, floordiv, mod, mul, symbol, var

@@ -16,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from photic.base.errors import BrokenGraph
+from photic.forms.errors import BrokenGraph
 from photic.forms.eval import MEANING, Array, Run, convert
 from photic.ir import index as form
 from photic.ir.dim import Data, Dim, Symbol, Var

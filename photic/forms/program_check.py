@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TypeAlias
 
-from photic.base.errors import BrokenGraph
+from photic.forms.errors import BrokenGraph
 from photic.forms.graph_check import escapes, is_guarded, result_dtype
 from photic.ir import dim as dims
 from photic.ir import index as form

@@ -38,7 +38,7 @@ from keyword import iskeyword
 from textwrap import indent
 from typing import Literal, get_args, get_origin, get_type_hints
 
-from photic.base.errors import BadText
+from photic.forms.errors import BadText
 from photic.forms.eval import Array
 from photic.forms.graph_text import fail, literal, parse_lines, read_dim
 from photic.ir import index as form

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from photic.base.errors import BadArgument, TemplateRejected
+from photic.base.errors import BadArgument
 from photic.language import marked
+from photic.language.errors import TemplateRejected
 from photic.language.meter import meter_for
 from photic.language.template import run_template
 from photic.language.tokenizer import Tokenizer

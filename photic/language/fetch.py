@@ -19,7 +19,7 @@ from pathlib import Path
 
 import httpx
 
-from photic.base.errors import DownloadFailed
+from photic.language.errors import DownloadFailed
 from photic.storage.files import remove_quietly, write_errors
 
 Report = Callable[[str, int, int], None]

@@ -17,14 +17,9 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from photic.base.errors import (
-    CacheUnusable,
-    FileUnwritable,
-    NoSpace,
-    PhoticError,
-    PhoticWarning,
-)
+from photic.base.errors import PhoticError, PhoticWarning
 from photic.base.trace import Event, emit, listening
+from photic.storage.errors import CacheUnusable, FileUnwritable, NoSpace
 from photic.storage.files import cache_folder, locked, reading_folders
 from photic.targets.registry import target_named
 from photic.tensor.program import Program

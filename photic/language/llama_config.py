@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from photic.base.errors import GgufCorrupt, GgufUnsupported
+from photic.frontends.errors import GgufCorrupt, GgufUnsupported
 from photic.frontends.gguf.metadata import shown
 from photic.frontends.gguf.reader import GgufFile
 from photic.language import rope

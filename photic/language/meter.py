@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from photic.base.errors import TemplateRejected
+from photic.language.errors import TemplateRejected
 
 # A step is about a microsecond or less. The largest templates in use take about 2,000 a message.
 STEPS = 1_000_000

@@ -24,17 +24,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from photic.base.errors import (
-    DownloadCorrupt,
-    DownloadFailed,
-    FileUnreadable,
-    ModelUnknown,
-    NoSpace,
-    PipMissing,
-)
 from photic.base.settings import certificate_bundles, child_environment, setting
 from photic.base.trace import emit
+from photic.language.errors import DownloadCorrupt, DownloadFailed, ModelUnknown, PipMissing
 from photic.language.models import KNOWN, KnownModel
+from photic.storage.errors import FileUnreadable, NoSpace
 from photic.storage.files import (
     cache_folder,
     file_sha256,

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from photic.base.errors import GgufCorrupt, GgufUnsupported
+from photic.frontends.errors import GgufCorrupt, GgufUnsupported
 from photic.frontends.gguf.metadata import shown
 from photic.frontends.gguf.reader import GgufFile
 

@@ -18,7 +18,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from photic.base.errors import BadSampling
+from photic.language.errors import BadSampling
 
 SEED_LIMIT = 1 << 64
 # A generator's raw 64 bits become a number in [0, 1) by their upper 53, a double's precision.

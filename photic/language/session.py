@@ -18,8 +18,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from photic.base.errors import BadArgument, BadSampling, ContextOverflow
+from photic.base.errors import BadArgument
 from photic.frontends.gguf.reader import GgufFile, open_gguf
+from photic.language.errors import BadSampling, ContextOverflow
 from photic.language.kept import Progress, kept_program
 from photic.language.llama_config import Config, read_config
 from photic.language.memory import peak_bytes

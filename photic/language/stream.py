@@ -12,7 +12,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Callable, Sequence
 
-from photic.base.errors import BadSampling
+from photic.language.errors import BadSampling
 
 
 class TextStream:

@@ -27,8 +27,8 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Namespace, pass_context
 from jinja2.visitor import NodeTransformer
 
-from photic.base.errors import TemplateRejected
 from photic.language import marked
+from photic.language.errors import TemplateRejected
 from photic.language.meter import Meter
 from photic.language.template_functions import (
     Allowed,

@@ -21,8 +21,8 @@ from jinja2.filters import make_attrgetter
 from jinja2.runtime import Context
 from jinja2.utils import Namespace, pass_context
 
-from photic.base.errors import TemplateRejected
 from photic.language import marked
+from photic.language.errors import TemplateRejected
 from photic.language.meter import Meter
 
 # Text and JSON are moved in by at most this much; lists of lists are written this deep.

@@ -19,7 +19,8 @@ from typing import NoReturn, cast
 import tokenizers
 from tokenizers import models, normalizers, pre_tokenizers
 
-from photic.base.errors import BadArgument, TokenizerBroken
+from photic.base.errors import BadArgument
+from photic.language.errors import TokenizerBroken
 
 # --- how text is cut before merging ---------------------------------------------------------
 

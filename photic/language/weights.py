@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from photic.base.errors import GgufUnsupported, ModelIncomplete
+from photic.frontends.errors import GgufUnsupported
 from photic.frontends.gguf.blocks import unpack
 from photic.frontends.gguf.metadata import shown
 from photic.frontends.gguf.reader import GgufFile
+from photic.language.errors import ModelIncomplete
 from photic.tensor.tensor import Tensor
 
 SHOWN_NAMES = 5  # of unused tensors, in a message

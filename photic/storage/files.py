@@ -30,8 +30,9 @@ from pathlib import Path
 
 import platformdirs
 
-from photic.base.errors import CacheUnusable, FileUnwritable, NoSpace, PhoticWarning
+from photic.base.errors import PhoticWarning
 from photic.base.settings import text_setting
+from photic.storage.errors import CacheUnusable, FileUnwritable, NoSpace
 
 # --- folders --------------------------------------------------------------------------------
 

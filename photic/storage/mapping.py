@@ -11,7 +11,7 @@ import os
 import stat
 from pathlib import Path
 
-from photic.base.errors import FileUnreadable
+from photic.storage.errors import FileUnreadable
 
 
 def map_file(path: str | os.PathLike[str]) -> mmap.mmap:

@@ -14,7 +14,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import TextIO, TypeAlias
 
-from photic.base.errors import BadText
+from photic.forms.errors import BadText
 from photic.storage.record import Record, line_of, parsed
 
 Statement: TypeAlias = tuple[str, tuple[str | float, ...]]

@@ -24,7 +24,8 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-from photic.base.errors import BadArgument, TensorFileCorrupt
+from photic.base.errors import BadArgument
+from photic.storage.errors import TensorFileCorrupt
 from photic.storage.files import write_atomic
 from photic.storage.mapping import map_file
 

@@ -13,8 +13,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from photic.base.errors import (
-    BadArgument,
+from photic.base.errors import BadArgument
+from photic.compiler.artifact import Argument, Array
+from photic.forms.errors import (
     InputDtype,
     InputMissing,
     InputShape,
@@ -24,7 +25,6 @@ from photic.base.errors import (
     SizeMissing,
     SizeOutOfRange,
 )
-from photic.compiler.artifact import Argument, Array
 from photic.ir.dim import Data, Dim, Symbol, Var, evaluate, terms_of
 
 UNSHARED = (BufferError, RuntimeError, TypeError, ValueError)  # what exporters of DLPack raise

@@ -22,8 +22,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from photic.base.errors import TooLarge
 from photic.compiler.artifact import Argument, Array, Artifact, KernelReport
+from photic.targets.errors import TooLarge
 from photic.targets.registry import Loaded
 from photic.tensor.ports import Sizes, accept, port_of
 

@@ -17,13 +17,14 @@ from typing import TypeAlias, TypeVar, Union
 import numpy as np
 import numpy.typing as npt
 
-from photic.base.errors import BadArgument, NotATensor, NoTruthValue, ShapeMismatch, UnknownSize
+from photic.base.errors import BadArgument, NoTruthValue, ShapeMismatch
 from photic.ir import view as views
 from photic.ir.dim import Dim, Int
 from photic.ir.dtype import BOOL, FLOAT32, INT64, DType, dtype_of
 from photic.ir.dtype import promote as promote_dtypes
 from photic.ir.graph import Node, Operand, cast, constant_node, iota_node, operand
 from photic.ir.view import Shape, View
+from photic.tensor.errors import NotATensor, UnknownSize
 
 Array: TypeAlias = npt.NDArray[np.generic]
 Scalar: TypeAlias = bool | int | float | np.generic

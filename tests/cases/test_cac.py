@@ -20,13 +20,15 @@ from pathlib import Path
 import pytest
 from disks import disk, make_read_only
 
-from photic.base.errors import FileUnwritable, LoadRefused, NoSpace, PhoticWarning
+from photic.base.errors import PhoticWarning
 from photic.storage import files
+from photic.storage.errors import FileUnwritable, NoSpace
 from photic.targets.c import facts as facts_module
 from photic.targets.c import toolchain
 from photic.targets.c.facts import Facts, facts
 from photic.targets.c.pool import SOURCE as POOL_SOURCE
 from photic.targets.c.toolchain import build_kernels, build_runtime, load_library
+from photic.targets.errors import LoadRefused
 
 ADD_THREE = "long f(long x) { return x + 3; }"
 ADD_FOUR = "long f(long x) { return x + 4; }"

@@ -27,8 +27,10 @@ from frontends.gguf_fixtures import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from photic.base.errors import FileUnreadable, GgufCorrupt, GgufUnsupported, PhoticError
+from photic.base.errors import PhoticError
+from photic.frontends.errors import GgufCorrupt, GgufUnsupported
 from photic.frontends.gguf import GgufFile, open_gguf
+from photic.storage.errors import FileUnreadable
 
 SECONDS = 1.0
 MEMORY_BYTES = 100_000_000

@@ -17,9 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from photic.base.errors import BadArgument, FileUnreadable, TensorFileCorrupt
+from photic.base.errors import BadArgument
 from photic.frontends import safetensors as photic_safetensors
 from photic.frontends.safetensors import open_safetensors, write_safetensors
+from photic.storage.errors import FileUnreadable, TensorFileCorrupt
 from photic.storage.tensorfile import DTYPES, open_tensors, read_tensors
 
 SECONDS = 1.0

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from language.vocabulary import small_metadata
 
-from photic.base.errors import TemplateRejected
 from photic.language import marked
 from photic.language.chat import encode_chat, render
+from photic.language.errors import TemplateRejected
 from photic.language.tokenizer import build_tokenizer
 
 # The slowest of these takes 1 s and 100 MB; a busy machine may take ten times as long.

@@ -14,9 +14,10 @@ from cli.fakes import FakeOpening, FakeSession
 from cli.processes import fake_run
 from typer.testing import CliRunner
 
-from photic.base.errors import ModelUnknown, PhoticWarning
+from photic.base.errors import PhoticWarning
 from photic.base.trace import emit
 from photic.cli.main import app
+from photic.language.errors import ModelUnknown
 from photic.language.sampling import SamplingOptions
 
 runner = CliRunner()

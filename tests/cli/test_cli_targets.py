@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import pytest
 from typer.testing import CliRunner
 
-from photic.base.errors import CompilerMissing
 from photic.cli import targets
 from photic.cli.main import app
+from photic.targets.errors import CompilerMissing
 
 runner = CliRunner()
 

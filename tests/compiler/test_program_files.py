@@ -14,8 +14,9 @@ import pytest
 from disks import disk
 
 import photic as ph
-from photic.base.errors import FileUnwritable, NoSpace, ProgramFile
+from photic.storage.errors import FileUnwritable, NoSpace
 from photic.tensor import store
+from photic.tensor.errors import ProgramFile
 from photic.tensor.store import MANIFEST, _digest
 
 Way = tuple[str | int, ...]

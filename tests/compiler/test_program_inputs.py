@@ -7,21 +7,18 @@ import numpy as np
 import pytest
 
 import photic as ph
-from photic.base.errors import (
-    BadArgument,
-    DtypeMismatch,
+from photic.base.errors import BadArgument, DtypeMismatch, PhoticError, ShapeMismatch
+from photic.forms.errors import (
     InputDtype,
     InputMissing,
     InputShape,
     InputUnknown,
     InputUnreadable,
-    PhoticError,
-    ShapeMismatch,
     SizeConflict,
     SizeMissing,
     SizeOutOfRange,
-    TooLarge,
 )
+from photic.targets.errors import TooLarge
 
 N = ph.dim("n", 1, 8)
 ONES = np.ones((3, 4), np.float32)

@@ -7,9 +7,9 @@ from fractions import Fraction
 import ml_dtypes
 import numpy as np
 import pytest
+from forms.small import FLOATS, SPECIAL, elements, inf, nan, run, same, value
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from forms.small import FLOATS, SPECIAL, elements, inf, nan, run, same, value
 
 from photic.forms.eval import MEANING, convert
 from photic.ir import view as views

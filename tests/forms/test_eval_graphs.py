@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from forms.small import FLOATS, Array, nan, run, same, value
 
-from photic.base.errors import (
+from photic.forms import eval as evaluator
+from photic.forms.errors import (
     BrokenGraph,
     InputDtype,
     InputMissing,
@@ -17,7 +18,6 @@ from photic.base.errors import (
     SizeMissing,
     SizeOutOfRange,
 )
-from photic.forms import eval as evaluator
 from photic.forms.eval import MEANING, evaluate, evaluate_operand
 from photic.ir import view as views
 from photic.ir.dim import Dim, symbol

@@ -14,7 +14,8 @@ from fuzz.sizes import ATOMS, PAIRS, Pair
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from photic.base.errors import BadText, PhoticError
+from photic.base.errors import PhoticError
+from photic.forms.errors import BadText
 from photic.forms.graph_text import (
     NAMED_FROM,
     constants_of,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from fuzz.movements import Array
 
-from photic.base.errors import BrokenGraph
+from photic.forms.errors import BrokenGraph
 from photic.forms.index_eval import evaluate_store
 from photic.ir import index as form
 from photic.ir.dim import Dim, Var, data, symbol, var

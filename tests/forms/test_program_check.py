@@ -7,10 +7,10 @@ from functools import cache
 
 import numpy as np
 import pytest
-from fuzz.graphs import RandomCase, random_graph
 from forms.programs import EVERY_STEP
+from fuzz.graphs import RandomCase, random_graph
 
-from photic.base.errors import BrokenGraph
+from photic.forms.errors import BrokenGraph
 from photic.forms.program_check import check_program
 from photic.forms.program_eval import evaluate_program
 from photic.forms.program_text import parse_program

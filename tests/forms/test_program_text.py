@@ -9,12 +9,13 @@ from random import Random
 
 import numpy as np
 import pytest
+from forms.programs import EVERY_STEP, Array
 from fuzz.graphs import random_graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from forms.programs import EVERY_STEP, Array
 
-from photic.base.errors import BadText, PhoticError
+from photic.base.errors import PhoticError
+from photic.forms.errors import BadText
 from photic.forms.program_text import parse_program, print_program
 from photic.ir import index as form
 from photic.ir.dim import Var, data, floordiv, mod, symbol, var

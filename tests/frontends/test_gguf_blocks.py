@@ -11,8 +11,9 @@ from frontends.gguf_fixtures import small_bytes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from photic.base.errors import BadArgument, GgufUnsupported
+from photic.base.errors import BadArgument
 from photic.forms.eval import evaluate_operand
+from photic.frontends.errors import GgufUnsupported
 from photic.frontends.gguf import open_gguf
 from photic.frontends.gguf.block_types import BLOCK_TYPES, BY_NAME
 from photic.frontends.gguf.blocks import FORMATS, unpack

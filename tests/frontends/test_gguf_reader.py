@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from frontends.gguf_fixtures import F32, STRING, Builder, small_bytes
 
-from photic.base.errors import GgufCorrupt
+from photic.frontends.errors import GgufCorrupt
 from photic.frontends.gguf import GgufFile, open_gguf
 from photic.frontends.gguf.block_types import BY_IDENTIFIER, BY_NAME
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from language.vocabulary import small_metadata
 
-from photic.base.errors import TemplateRejected
 from photic.language.chat import encode_chat
+from photic.language.errors import TemplateRejected
 from photic.language.tokenizer import Tokenizer, build_tokenizer
 
 peers = pytest.mark.skipif(

@@ -25,8 +25,10 @@ from language.tiny_llama import (
     write,
 )
 
-from photic.base.errors import GgufCorrupt, GgufUnsupported, ModelIncomplete, PhoticError
+from photic.base.errors import PhoticError
+from photic.frontends.errors import GgufCorrupt, GgufUnsupported
 from photic.frontends.gguf.reader import open_gguf
+from photic.language.errors import ModelIncomplete
 from photic.language.llama import build
 from photic.language.llama_config import Config, read_config
 from photic.language.rope import read_rope

@@ -17,19 +17,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from photic.base.errors import (
-    DownloadCorrupt,
-    DownloadFailed,
-    FileUnreadable,
-    ModelUnknown,
-    NoSpace,
-    PhoticError,
-    PipMissing,
-)
+from photic.base.errors import PhoticError
 from photic.language import fetch
 from photic.language import pull as pulling
+from photic.language.errors import DownloadCorrupt, DownloadFailed, ModelUnknown, PipMissing
 from photic.language.models import KNOWN, MODELS, KnownModel
 from photic.language.pull import pull
+from photic.storage.errors import FileUnreadable, NoSpace
 from photic.storage.files import locked
 
 CONTENT = np.random.default_rng(0).integers(0, 256, 700_000, np.uint8).tobytes()

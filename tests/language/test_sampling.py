@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from photic.base.errors import BadSampling
+from photic.language.errors import BadSampling
 from photic.language.sampling import RUN, Sampler, SamplingOptions, distribution
 
 peers = pytest.mark.skipif(

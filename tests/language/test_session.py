@@ -16,8 +16,9 @@ from language.tiny_llama import (
     write_talking,
 )
 
-from photic.base.errors import BadArgument, BadSampling, ContextOverflow, PhoticError
+from photic.base.errors import BadArgument, PhoticError
 from photic.language import session as session_module
+from photic.language.errors import BadSampling, ContextOverflow
 from photic.language.sampling import Sampler, SamplingOptions
 from photic.language.session import CHUNK_TOKENS, Session, open_session
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from photic.base.errors import BadSampling
+from photic.language.errors import BadSampling
 from photic.language.stream import TextStream
 
 

@@ -7,9 +7,10 @@ from importlib.util import find_spec
 
 import pytest
 
-from photic.base.errors import BadArgument, TemplateRejected
+from photic.base.errors import BadArgument
 from photic.language import marked
 from photic.language.chat import render
+from photic.language.errors import TemplateRejected
 
 peers = pytest.mark.skipif(
     find_spec("transformers") is None,

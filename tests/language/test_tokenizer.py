@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from language.reference_bpe import reference_ids
 from language.vocabulary import SPECIALS, small_metadata
 
-from photic.base.errors import BadArgument, TokenizerBroken
+from photic.base.errors import BadArgument
+from photic.language.errors import TokenizerBroken
 from photic.language.tokenizer import CUTTINGS, Cutting, Tokenizer, build_tokenizer
 
 peers = pytest.mark.skipif(

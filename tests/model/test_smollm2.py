@@ -13,7 +13,7 @@ from model.peer import llama_of
 from numpy.typing import NDArray
 
 import photic as ph
-from photic.base.errors import ContextOverflow
+from photic.language.errors import ContextOverflow
 from photic.language.sampling import SamplingOptions
 from photic.language.session import CHUNK_TOKENS, Session, open_session
 from photic.targets.c.pool import set_threads

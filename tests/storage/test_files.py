@@ -18,8 +18,9 @@ from disks import disk, make_read_only
 from hypothesis import given
 from hypothesis import strategies as st
 
-from photic.base.errors import CacheUnusable, FileUnwritable, NoSpace, PhoticWarning
+from photic.base.errors import PhoticWarning
 from photic.storage import files
+from photic.storage.errors import CacheUnusable, FileUnwritable, NoSpace
 
 KERNELS = files.KINDS["kernels"]
 ANOTHER_USER = 54321

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from disks import disk, make_read_only
 
-from photic.base.errors import BadText
+from photic.forms.errors import BadText
 from photic.storage import records as recording
 from photic.storage.record import Record, record_key
 from photic.storage.records import Records

@@ -12,12 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from photic.base.errors import BadArgument, CompileFailed, CompilerMissing, LoadRefused
+from photic.base.errors import BadArgument
 from photic.base.settings import clean_environment
 from photic.base.trace import Event, listening
 from photic.storage import files
 from photic.targets.c import toolchain
 from photic.targets.c.toolchain import build_kernels, build_runtime, load_library
+from photic.targets.errors import CompileFailed, CompilerMissing, LoadRefused
 
 DOUBLE = "long twice(long x) { return 2 * x; }"
 ANOTHER_USER = 54321

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import photic as ph
-from photic.base.errors import TooLarge
+from photic.targets.errors import TooLarge
 
 STATM = Path("/proc/self/statm")
 PAGE_BYTES = 4096

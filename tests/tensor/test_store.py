@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import photic as ph
-from photic.base.errors import FileUnreadable, FileUnwritable, ProgramFile
+from photic.storage.errors import FileUnreadable, FileUnwritable
+from photic.tensor.errors import ProgramFile
 from photic.tensor.store import CONSTANTS, MANIFEST, SOURCE
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)

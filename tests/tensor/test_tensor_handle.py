@@ -17,11 +17,10 @@ from photic.base.errors import (
     AxisOutOfRange,
     BadArgument,
     CannotReshape,
-    NotATensor,
     NoTruthValue,
     ShapeMismatch,
-    UnknownSize,
 )
+from photic.tensor.errors import NotATensor, UnknownSize
 
 OPERATORS = [
     operator.add,

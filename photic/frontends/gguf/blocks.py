@@ -17,7 +17,8 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-from photic.base.errors import BadArgument, GgufUnsupported
+from photic.base.errors import BadArgument
+from photic.frontends.errors import GgufUnsupported
 from photic.frontends.gguf.block_types import BY_NAME, BlockType
 from photic.tensor.creation import constant
 from photic.tensor.shapes import stack

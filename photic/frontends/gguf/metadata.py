@@ -15,7 +15,7 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from photic.base.errors import GgufCorrupt
+from photic.frontends.errors import GgufCorrupt
 
 MetadataValue = int | float | bool | str | list["MetadataValue"]
 

@@ -20,7 +20,7 @@ from typing import NoReturn, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from photic.base.errors import GgufCorrupt, GgufUnsupported
+from photic.frontends.errors import GgufCorrupt, GgufUnsupported
 from photic.frontends.gguf.block_types import BY_IDENTIFIER, BY_NAME, REMOVED, BlockType
 from photic.frontends.gguf.metadata import Cursor, Entry, MetadataValue, read_entry, shown
 from photic.storage.mapping import map_file

@@ -20,8 +20,9 @@ from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path
 
-from photic.base.errors import BadArgument, FileUnwritable, NoSpace
+from photic.base.errors import BadArgument
 from photic.base.settings import text_setting
+from photic.storage.errors import FileUnwritable, NoSpace
 from photic.storage.files import Missing, cache_folder, read_checked, reading_folders, write_checked
 from photic.targets.c.toolchain import (
     NATIVE,

@@ -15,10 +15,11 @@ import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from photic.base.errors import BadArgument, TooLarge
+from photic.base.errors import BadArgument
 from photic.base.settings import int_setting
 from photic.targets.c.facts import usable_cores
 from photic.targets.c.toolchain import build_runtime, load_library
+from photic.targets.errors import TooLarge
 
 SOURCE = Path(__file__).with_name("pool.c")
 MOST_THREADS = 1024

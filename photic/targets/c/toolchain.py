@@ -30,16 +30,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
-from photic.base.errors import (
-    BadArgument,
-    CompileFailed,
-    CompilerMissing,
-    FileUnwritable,
-    LoadRefused,
-    NoSpace,
-)
+from photic.base.errors import BadArgument
 from photic.base.settings import clean_environment, text_setting
 from photic.base.trace import emit
+from photic.storage.errors import FileUnwritable, NoSpace
 from photic.storage.files import (
     cache_folder,
     file_sha256,
@@ -52,6 +46,7 @@ from photic.storage.files import (
     write_atomic,
     write_errors,
 )
+from photic.targets.errors import CompileFailed, CompilerMissing, LoadRefused
 
 # Raise this when the same source must be compiled anew (other fixed flags, other file layout).
 TOOLCHAIN_VERSION = "2"

@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from photic.base.errors import CompileFailed, LoadRefused
 from photic.targets.c.pool import pool
 from photic.targets.c.toolchain import load_together
+from photic.targets.errors import CompileFailed, LoadRefused
 from photic.targets.measure import OutOfBounds, Slot, Trial
 from photic.targets.process import Array, noise
 

@@ -1,0 +1,22 @@
+"""What only tensors and saved programs refuse; the classes follow ``photic/base/errors.py``."""
+
+from __future__ import annotations
+
+from photic.base.errors import PhoticError
+
+
+class UnknownSize(PhoticError):
+    code = "P105"
+    template = "{op}: the size {given} must be known when the graph is built"
+    hint = "sizes made by ph.dim are symbolic; this place needs a plain integer"
+
+
+class NotATensor(PhoticError):
+    code = "P108"
+    template = "{op}: got {given}, expected a tensor, a number or an array"
+
+
+class ProgramFile(PhoticError):
+    code = "P304"
+    template = "{path}: {problem}"
+    hint = "compile and save it again with this version of photic"
