@@ -51,7 +51,7 @@ class Var:
 class FloorDiv:
     """``floor(top / bottom)`` with ``bottom > 0``, not reducible by the laws of this file."""
 
-    top: Int
+    top: Dim
     bottom: Dim
 
     def __str__(self) -> str:
@@ -62,7 +62,7 @@ class FloorDiv:
 class Mod:
     """``top mod bottom`` in ``0..bottom-1``, not reducible by the laws of this file."""
 
-    top: Int
+    top: Dim
     bottom: Dim
 
     def __str__(self) -> str:
@@ -190,14 +190,12 @@ def _term_text(monomial: Monomial, coefficient: int) -> str:
 def symbol(name: str, low: int, high: int) -> Int:
     """A symbolic size with its range (both ends included, ``0 <= low <= high``)."""
     if not (isinstance(low, int) and isinstance(high, int) and 0 <= low <= high):
-        raise BadArgument(
-            op="dim", argument="range", given=f"{low}..{high}", expected="0 <= low <= high"
-        )
+        given = f"{low}..{high}"
+        raise BadArgument(op="dim", argument="range", given=given, expected="0 <= low <= high")
     is_axis = name[:1] == "i" and name[1:].isdigit()  # i0, i1, ...: the axis variables of views
     if not (name.isidentifier() and name.isascii()) or is_axis or iskeyword(name):
-        raise BadArgument(
-            op="dim", argument="name", given=repr(name), expected="an ASCII identifier, not i0, i1"
-        )
+        expected = "an ASCII identifier, not i0, i1"
+        raise BadArgument(op="dim", argument="name", given=repr(name), expected=expected)
     return _atom(Symbol(name, low, high))
 
 
@@ -213,12 +211,14 @@ def terms_of(value: Dim) -> tuple[tuple[Monomial, int], ...]:
     return (((), value),) if value else ()
 
 
-def _from_terms(terms: Mapping[Monomial, int]) -> Dim:
-    kept = [(m, c) for m, c in terms.items() if c]
-    if not kept:
-        return 0
-    if len(kept) == 1 and not kept[0][0]:
-        return kept[0][1]
+def _from_terms(terms: Iterable[tuple[Monomial, int]]) -> Dim:
+    """The sum of terms; those of equal monomials become one."""
+    total: dict[Monomial, int] = {}
+    for monomial, coefficient in terms:
+        total[monomial] = total.get(monomial, 0) + coefficient
+    kept = [(m, c) for m, c in total.items() if c]
+    if all(not monomial for monomial, _ in kept):
+        return sum(coefficient for _, coefficient in kept)
     kept.sort(key=lambda term: tuple(_order(atom) for atom in term[0]))
     return Int(tuple(kept))
 
@@ -232,10 +232,7 @@ def add(left: Dim, right: Dim) -> Dim:
 
 
 def _plain_add(left: Dim, right: Dim) -> Dim:
-    total = dict(terms_of(left))
-    for monomial, coefficient in terms_of(right):
-        total[monomial] = total.get(monomial, 0) + coefficient
-    return _from_terms(total)
+    return _from_terms((*terms_of(left), *terms_of(right)))
 
 
 def _join_quotients(value: Dim) -> Dim:
@@ -243,33 +240,29 @@ def _join_quotients(value: Dim) -> Dim:
 
     ``x // n`` may also stand as ``(x % m) // n`` with n dividing m; the result is then ``x % m``.
     """
-    if not isinstance(value, Int):
-        return value
-    table = dict(value.terms)
-    for monomial, coefficient in value.terms:
+    table = dict(terms_of(value))
+    for monomial, coefficient in terms_of(value):
         for place, atom in enumerate(monomial):
             if not isinstance(atom, Mod):
                 continue
-            factor = _from_terms({monomial[:place] + monomial[place + 1 :]: coefficient})
+            factor = _from_terms([(monomial[:place] + monomial[place + 1 :], coefficient)])
             for whole in _wholes(value, atom):
                 parts = mul(mul(floordiv(whole, atom.bottom), atom.bottom), factor)
                 if parts != 0 and all(table.get(m) == c for m, c in terms_of(parts)):
-                    gone = _plain_add(parts, _from_terms({monomial: coefficient}))
-                    return add(_plain_add(value, mul(gone, -1)), mul(whole, factor))
+                    gone = _plain_add(parts, _from_terms([(monomial, coefficient)]))
+                    return add(_plain_add(value, -gone), mul(whole, factor))
     return value
 
 
-def _wholes(value: Int, part: Mod) -> list[Dim]:
+def _wholes(value: Dim, part: Mod) -> list[Dim]:
     """What ``n*(w // n) + part`` could be: the top of ``part``, or that top modulo a multiple."""
-    found: list[Dim] = [part.top]
-    for monomial, _ in value.terms:
+    found = [part.top]
+    for monomial, _ in terms_of(value):
         for atom in monomial:
             if isinstance(atom, FloorDiv) and atom.bottom == part.bottom:
-                inner = atom.top.terms
-                if len(inner) == 1 and inner[0][1] == 1 and len(inner[0][0]) == 1:
-                    only = inner[0][0][0]
-                    if isinstance(only, Mod) and mod(_atom(only), part.bottom) == _atom(part):
-                        found.append(atom.top)
+                inner = _only_atom(atom.top)
+                if isinstance(inner, Mod) and mod(atom.top, part.bottom) == _atom(part):
+                    found.append(atom.top)
     return found
 
 
@@ -277,17 +270,24 @@ def _atom(one: Atom) -> Int:
     return Int((((one,), 1),))
 
 
+def _only_atom(value: Dim) -> Atom | None:
+    """The atom that the value is, if it is nothing else."""
+    match terms_of(value):
+        case (((atom,), 1),):
+            return atom
+    return None
+
+
 @lru_cache(maxsize=CACHED)
 def mul(left: Dim, right: Dim) -> Dim:
     """The product, multiplied out."""
     if isinstance(left, int) and isinstance(right, int):
         return left * right
-    total: dict[Monomial, int] = {}
-    for m1, c1 in terms_of(left):
-        for m2, c2 in terms_of(right):
-            monomial = tuple(sorted(m1 + m2, key=_order))
-            total[monomial] = total.get(monomial, 0) + c1 * c2
-    return _from_terms(total)
+    return _from_terms(
+        (tuple(sorted(m1 + m2, key=_order)), c1 * c2)
+        for m1, c1 in terms_of(left)
+        for m2, c2 in terms_of(right)
+    )
 
 
 def product(values: Iterable[Dim]) -> Dim:
@@ -315,22 +315,18 @@ def _split_multiple(value: Dim, by: Dim) -> tuple[Dim, Dim]:
             quotient[term], rest[term] = divmod(coefficient, factor)
         else:
             rest[term] = coefficient
-    return _from_terms(quotient), _from_terms(rest)
+    return _from_terms(quotient.items()), _from_terms(rest.items())
 
 
 def exact_div(value: Dim, by: Dim) -> Dim | None:
     """``value / by`` where that is a polynomial again, else None (a question, not a failure)."""
-    if value == by:
-        return 1
     quotient, rest = _split_multiple(value, by)
     return quotient if rest == 0 else None
 
 
 def _require_positive(bottom: Dim, what: str) -> None:
     if bounds(bottom)[0] < 0 or bottom == 0:
-        raise BadArgument(
-            op=what, argument="divisor", given=str(bottom), expected="a positive size"
-        )
+        raise BadArgument(op=what, argument="divisor", given=bottom, expected="a positive size")
 
 
 @lru_cache(maxsize=CACHED)
@@ -344,31 +340,24 @@ def floordiv(top: Dim, bottom: Dim) -> Dim:
     quotient, rest = _split_multiple(top, bottom)
     if rest == 0 or is_within(rest, bottom):
         return quotient
-    rest = _boxed(rest)
     if isinstance(bottom, int):
         return add(quotient, _floordiv_by_constant(rest, bottom))
     return add(quotient, _atom(FloorDiv(rest, bottom)))
 
 
-def _boxed(value: Dim) -> Int:
-    """A constant as an ``Int``, for the rare atom whose top is constant."""
-    return Int((((), value),)) if isinstance(value, int) else value
-
-
-def _floordiv_by_constant(rest: Int, bottom: int) -> Dim:
-    common = bottom
-    for monomial, coefficient in rest.terms:
-        if monomial:
-            common = gcd(common, coefficient)
+def _floordiv_by_constant(rest: Dim, bottom: int) -> Dim:
+    common = gcd(bottom, *(c for monomial, c in terms_of(rest) if monomial))
     if common > 1:
-        reduced = {m: c // common for m, c in rest.terms}
-        return floordiv(_from_terms(reduced), bottom // common)
-    only = rest.terms[0][0]
-    if len(rest.terms) == 1 and rest.terms[0][1] == 1 and len(only) == 1:
-        inner = only[0]
-        if isinstance(inner, FloorDiv) and isinstance(inner.bottom, int):
-            return floordiv(inner.top, inner.bottom * bottom)
+        return floordiv(_shrunk(rest, common), bottom // common)
+    inner = _only_atom(rest)
+    if isinstance(inner, FloorDiv) and isinstance(inner.bottom, int):
+        return floordiv(inner.top, inner.bottom * bottom)
     return _atom(FloorDiv(rest, bottom))
+
+
+def _shrunk(value: Dim, by: int) -> Dim:
+    """Each coefficient divided and floored."""
+    return _from_terms((monomial, c // by) for monomial, c in terms_of(value))
 
 
 @lru_cache(maxsize=CACHED)
@@ -379,22 +368,16 @@ def mod(top: Dim, bottom: Dim) -> Dim:
     if bottom == 1:
         return 0
     _require_positive(bottom, "%")
-    left = _split_multiple(top, bottom)[1]
-    if left == 0 or is_within(left, bottom):
-        return left
-    rest = _boxed(left)
-    monomial, coefficient = rest.terms[0]
-    if len(rest.terms) == 1 and coefficient == 1 and len(monomial) == 1:
-        inner = monomial[0]
-        if isinstance(inner, Mod) and exact_div(inner.bottom, bottom) is not None:
-            return mod(inner.top, bottom)
+    rest = _split_multiple(top, bottom)[1]
+    if rest == 0 or is_within(rest, bottom):
+        return rest
+    inner = _only_atom(rest)
+    if isinstance(inner, Mod) and exact_div(inner.bottom, bottom) is not None:
+        return mod(inner.top, bottom)
     if isinstance(bottom, int):
-        common = bottom
-        for _, coefficient in rest.terms:
-            common = gcd(common, coefficient)
+        common = gcd(bottom, *(c for _, c in terms_of(rest)))
         if common > 1:
-            reduced = _from_terms({m: c // common for m, c in rest.terms})
-            return mul(mod(reduced, bottom // common), common)
+            return mul(mod(_shrunk(rest, common), bottom // common), common)
     return _atom(Mod(rest, bottom))
 
 
@@ -408,12 +391,11 @@ def bounds(value: Dim) -> tuple[int, int]:
         return value, value
     low = high = 0
     for monomial, coefficient in value.terms:
-        a, b = 1, 1
+        a = b = coefficient
         for atom in monomial:
             c, d = _atom_bounds(atom)
             corners = (a * c, a * d, b * c, b * d)
             a, b = min(corners), max(corners)
-        a, b = min(a * coefficient, b * coefficient), max(a * coefficient, b * coefficient)
         low, high = low + a, high + b
     return low, high
 
@@ -433,7 +415,7 @@ def _atom_bounds(atom: Atom) -> tuple[int, int]:
 @lru_cache(maxsize=CACHED)
 def at_most(left: Dim, right: Dim) -> bool:
     """True only if ``left <= right`` for all sizes and indices in their ranges."""
-    gap = add(right, mul(left, -1))
+    gap = right - left
     return bounds(gap)[0] >= 0 or bounds(_lowest(gap))[0] >= 0
 
 
@@ -451,14 +433,10 @@ def _lowest(value: Dim) -> Dim:
                 extent = atom.extent if isinstance(atom, Var) else atom.bottom
                 end = add(extent, -1) if is_high else 0
             elif is_high and isinstance(atom, FloorDiv) and bounds(atom.bottom)[0] > 0:
-                end = floordiv(_highest(atom.top), atom.bottom)
+                end = floordiv(-_lowest(-atom.top), atom.bottom)
             factor = mul(factor, end)
         result = add(result, factor)
     return result
-
-
-def _highest(value: Dim) -> Dim:
-    return mul(_lowest(mul(value, -1)), -1)
 
 
 def is_within(value: Dim, extent: Dim) -> bool:
@@ -510,13 +488,9 @@ def atoms(value: Dim) -> set[Atom]:
 
 def variables(value: Dim) -> set[Var]:
     """The axis variables that the value depends on, those inside data included."""
-    found: set[Var] = set()
-    for atom in atoms(value):
-        if isinstance(atom, Var):
-            found.add(atom)
-        elif isinstance(atom, Data):
-            found |= atom.value.variables()
-    return found
+    inside = atoms(value)
+    read = (atom.value.variables() for atom in inside if isinstance(atom, Data))
+    return {atom for atom in inside if isinstance(atom, Var)}.union(*read)
 
 
 def symbols(value: Dim) -> set[Symbol]:
@@ -524,25 +498,16 @@ def symbols(value: Dim) -> set[Symbol]:
     return {atom for atom in atoms(value) if isinstance(atom, Symbol)}
 
 
-def _hides(atom: Atom, one: Var) -> bool:
-    """True if the variable stands inside an atom that is not affine in it."""
-    if isinstance(atom, Data):
-        return one in atom.value.variables()
-    if isinstance(atom, FloorDiv | Mod):
-        return one in variables(atom.top) | variables(atom.bottom)
-    return False
-
-
 def coefficient_of(value: Dim, one: Var) -> Dim | None:
     """The factor of ``one`` if the value is affine in it, else None (a question, not a failure)."""
     factor: Dim = 0
     for monomial, coefficient in terms_of(value):
-        count = sum(1 for atom in monomial if atom == one)
-        if count > 1 or any(_hides(atom, one) for atom in monomial):
+        others = tuple(atom for atom in monomial if atom != one)
+        count, rest = len(monomial) - len(others), _from_terms([(others, coefficient)])
+        if count > 1 or one in variables(rest):
             return None
         if count == 1:
-            rest = tuple(atom for atom in monomial if atom != one)
-            factor = add(factor, _from_terms({rest: coefficient}))
+            factor = add(factor, rest)
     return factor
 
 
