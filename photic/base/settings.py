@@ -39,6 +39,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("DUMP", "", str, "a folder", "one file per compiler pass is written here"),
     Setting("OFFLINE", "0", _flag, "0 or 1", "never touch the network"),
     Setting("TARGET", "", str, "a target's name", "the target used when none is named"),
+    Setting("SEARCH", "0", float, "seconds", "measured search of programs where none is given"),
     Setting("CPU", "", str, "native or a Clang -mcpu name", "the processor to compile for"),
 )
 

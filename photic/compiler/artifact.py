@@ -47,6 +47,7 @@ class Artifact:
     """A compiled program without its loaded code.
 
     ``constants`` are laid out as the kernels read them; ``constant_slots`` says where each goes.
+    ``scratch_bytes`` are for each thread.
     """
 
     sizes: tuple[Symbol, ...]
@@ -60,6 +61,7 @@ class Artifact:
     arena_bytes: int
     buffer_bytes: int
     least_bytes: int
+    scratch_bytes: int
     source: str
     kernels: tuple[KernelReport, ...]
     target: str

@@ -9,33 +9,51 @@ from pathlib import Path
 
 from photic.base.settings import text_setting
 from photic.base.trace import Lazily, emit
+from photic.codegen.entry import scratch_stride
 from photic.compiler.artifact import Argument, Artifact, KernelReport
 from photic.compiler.passes import PASSES, Compilation, Pass, check_order
+from photic.compiler.winners import Winner
 from photic.ir.dim import Dim, bounds, mul, product
 from photic.ir.graph import Graph
 from photic.ir.program import Kernel, Place, Program, Repeat, all_steps, named_places
 from photic.loops.nest import print_nest
+from photic.loops.target import Machine
+from photic.search.cost import seconds
 from photic.storage.files import write_atomic
 from photic.targets.registry import Target
 
+LOWERED = 1 + [one.name for one in PASSES].index("combine")
+
 
 def make_artifact(graph: Graph, target: Target) -> Artifact:
-    """The compiled form of a graph, not yet built."""
-    program = Program((), {}, {}, (), {}, {})
-    return _passed(Compilation(graph, target, target.machine(), program), PASSES, "graph")
+    """The compiled form of a graph, not yet built; nothing is searched."""
+    return finished(prepared(graph, target))
 
 
 def program_artifact(program: Program, target: Target) -> Artifact:
     """The compiled form of a program whose functions each have one store."""
-    names = [one.name for one in PASSES]
-    later = PASSES[names.index("lower") + 1 :]
-    return _passed(Compilation(Graph(()), target, target.machine(), program), later, "program")
+    state = Compilation(Graph(()), target, target.machine(), program)
+    _pass(state, PASSES[LOWERED - 1 : LOWERED], "program")
+    return finished(state)
 
 
-def _passed(state: Compilation, passes: tuple[Pass, ...], given: str) -> Artifact:
+def prepared(graph: Graph, target: Target) -> Compilation:
+    """The first passes, up to a program that can be searched: ``winners`` may then be given."""
+    state = Compilation(graph, target, target.machine(), Program((), {}, {}, (), {}, {}))
+    _pass(state, PASSES[:LOWERED], "graph")
+    return state
+
+
+def finished(state: Compilation) -> Artifact:
+    """The rest of the passes."""
+    _pass(state, PASSES[LOWERED:], "program")
+    return _artifact(state)
+
+
+def _pass(state: Compilation, passes: tuple[Pass, ...], given: str) -> None:
     check_order(passes, given)
     folder = text_setting("dump")
-    for number, one in enumerate(passes):
+    for one in passes:
         start = time.perf_counter()
         one.run(state)
         emit("times", one.name, seconds=time.perf_counter() - start)
@@ -43,9 +61,8 @@ def _passed(state: Compilation, passes: tuple[Pass, ...], given: str) -> Artifac
             emit(one.stage, one.name, text=Lazily(partial(one.show, state)))
         if folder:
             Path(folder).mkdir(parents=True, exist_ok=True)
-            name = f"{number:02d}-{one.name}.txt"
+            name = f"{PASSES.index(one):02d}-{one.name}.txt"
             write_atomic(Path(folder) / name, one.show(state).encode())
-    return _artifact(state)
 
 
 def _artifact(state: Compilation) -> Artifact:
@@ -64,6 +81,7 @@ def _artifact(state: Compilation) -> Artifact:
         arena_bytes=state.memory.arena_bytes,
         buffer_bytes=state.memory.buffer_bytes,
         least_bytes=state.memory.least_bytes,
+        scratch_bytes=scratch_stride(state.nests),
         source=state.text,
         kernels=_reports(state),
         target=state.target.name,
@@ -82,6 +100,8 @@ def _reports(state: Compilation) -> tuple[KernelReport, ...]:
     calls = Counter(
         step.function for step in all_steps(state.program.steps) if isinstance(step, Kernel)
     )
+    predicted = {name: seconds((one,), state.machine) for name, one in state.nests.items()}
+    known = state.applied.winners if state.applied is not None else {}
     return tuple(
         KernelReport(
             name=name,
@@ -90,12 +110,19 @@ def _reports(state: Compilation) -> tuple[KernelReport, ...]:
             calls=calls[name],
             flops=bounds(one.work)[1],
             bytes=sum(_most_bytes(buffer.shape, buffer.dtype.bytes) for buffer in one.parameters),
-            seconds=None,
-            predicted_seconds=None,
-            rules=(),
+            seconds=_share(known.get(name), predicted[name], state.machine),
+            predicted_seconds=predicted[name],
+            rules=known[name].rules if name in known else (),
         )
         for name, one in state.nests.items()
     )
+
+
+def _share(winner: Winner | None, predicted: float, machine: Machine) -> float | None:
+    """A kernel's part of the measured time of its group, by what was predicted."""
+    if winner is None or winner.seconds is None:
+        return None
+    return winner.seconds * predicted / seconds(winner.candidate.nests, machine)
 
 
 def _most_bytes(shape: tuple[Dim, ...], element: int) -> int:

@@ -6,7 +6,7 @@ read before it is made is refused. With PHOTIC_DUMP set, every pass writes what 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from photic.codegen.clike import Source, render
@@ -14,6 +14,7 @@ from photic.codegen.entry import Addresses, entry_source
 from photic.compiler.artifact import Array
 from photic.compiler.constants import evaluate_constants
 from photic.compiler.memory import MemoryPlan, plan_memory
+from photic.compiler.winners import Applied, Winner, apply_winners
 from photic.forms.graph_check import check_graph
 from photic.forms.graph_text import print_graph
 from photic.forms.program_text import print_program
@@ -24,7 +25,7 @@ from photic.loops.combine import combined
 from photic.loops.layout import relaid
 from photic.loops.lower import lower
 from photic.loops.nest import Nest, print_nest
-from photic.loops.plan import Choice, choose
+from photic.loops.plan import Choice, best_known, choose
 from photic.loops.target import Machine
 from photic.targets.registry import Target
 
@@ -37,6 +38,8 @@ class Compilation:
     target: Target
     machine: Machine
     program: Program
+    winners: Mapping[str, Winner] = field(default_factory=dict)
+    applied: Applied | None = None
     choices: dict[str, Choice] = field(default_factory=dict)
     nests: dict[str, Nest] = field(default_factory=dict)
     memory: MemoryPlan = field(default_factory=lambda: MemoryPlan({}, 0, 0, 0))
@@ -77,10 +80,18 @@ def _combine(state: Compilation) -> None:
     state.program = combined(state.program)
 
 
+def _apply(state: Compilation) -> None:
+    state.applied = apply_winners(state.program, state.winners)
+    state.program, state.nests = state.applied.program, state.applied.nests
+
+
 def _choose(state: Compilation) -> None:
-    constants = _constant_parameters(state.program)
+    constants, found = _constant_parameters(state.program), state.applied
+    assert found is not None
     for name, function in state.program.functions.items():
-        state.choices[name] = choose(function, constants[name], state.machine)
+        if name not in state.nests:
+            decide = found.decided.get(name, best_known)
+            state.choices[name] = choose(function, constants[name], state.machine, decide)
 
 
 def _constant_parameters(program: Program) -> dict[str, frozenset[str]]:
@@ -106,10 +117,12 @@ def _arguments(program: Program) -> list[tuple[Kernel, str, str]]:
 
 
 def _lay_out(state: Compilation) -> None:
-    """A layout for each constant: the first that a kernel wants of it."""
-    lays: dict[str, Layout] = {}
-    for step, name, argument in _arguments(state.program):
-        wanted = state.choices[step.function].layouts.get(name)
+    """A layout for each constant: what a winner has, else the first that a kernel wants of it."""
+    arguments = _arguments(state.program)
+    lays = {argument: ROW_MAJOR for step, _, argument in arguments if step.function in state.nests}
+    for step, name, argument in arguments:
+        choice = state.choices.get(step.function)
+        wanted = choice.layouts.get(name) if choice is not None else None
         if wanted is not None and state.program.places[argument].role == "constant":
             lays.setdefault(argument, wanted)
     places = {
@@ -130,7 +143,7 @@ def _arrange(state: Compilation) -> None:
     functions = dict(program.functions)
 
     def variant(step: Step) -> tuple[Step]:
-        if not isinstance(step, Kernel):
+        if not isinstance(step, Kernel) or step.function not in state.choices:
             return (step,)
         lays = tuple(program.places[name].layout for name in step.arguments)
         key = (step.function, lays)
@@ -185,6 +198,11 @@ def _nests_text(state: Compilation) -> str:
     return "\n".join(map(print_nest, state.nests.values()))
 
 
+def _winners_text(state: Compilation) -> str:
+    found = state.applied.winners if state.applied is not None else {}
+    return "".join(f"{name}: {dict(one.choices)}\n" for name, one in found.items())
+
+
 def _choices_text(state: Compilation) -> str:
     return "".join(f"{name}: {_choice_text(one)}\n" for name, one in state.choices.items())
 
@@ -213,7 +231,15 @@ PASSES: tuple[Pass, ...] = (
     Pass("evaluate", "graph", ("graph",), ("graph",), _evaluate, _graph_text),
     Pass("lower", "", ("graph",), ("program",), _lower, _program_text),
     Pass("combine", "", ("program",), ("program",), _combine, _program_text),
-    Pass("choose", "", ("program",), ("choices",), _choose, _choices_text),
+    Pass(
+        "apply",
+        "search",
+        ("program", "winners"),
+        ("program", "nests", "applied"),
+        _apply,
+        _winners_text,
+    ),
+    Pass("choose", "", ("program", "applied"), ("choices",), _choose, _choices_text),
     Pass("lay_out", "", ("program", "choices"), ("program", "constants"), _lay_out, _layouts_text),
     Pass(
         "arrange",
@@ -234,7 +260,7 @@ PASSES: tuple[Pass, ...] = (
 
 def check_order(passes: tuple[Pass, ...], given: str) -> None:
     """An assertion that nothing but what is given is read before it is made."""
-    known = {given}
+    known = {given, "winners"}
     for one in passes:
         missing = set(one.reads) - known
         assert not missing, f"pass {one.name} reads {missing} before it is made"

@@ -53,18 +53,19 @@ TileParts = Callable[[Store], tuple[Part, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """One kernel: its loops, and the buffers that each parallel item has for itself."""
+    """One kernel: its statements by number, its loops, what each parallel item has for itself."""
 
+    members: tuple[int, ...]
     body: tuple[Part, ...]
     scratch: tuple[Buffer, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """Kernels in order, and the full-size buffers between them other than outputs."""
+    """Kernels in order, and where each value lives."""
 
     kernels: tuple[Kernel, ...]
-    stored: tuple[Buffer, ...]
+    homes: dict[str, Home]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,7 @@ class _State:
     sizes: dict[Var, int]
     inner: Var | None
     tile: TileParts
+    whole: TileParts
     paths: dict[int, Path]
     homes: dict[str, Home] = field(default_factory=dict)
     extra: dict[str, Buffer] = field(default_factory=dict)
@@ -115,18 +117,22 @@ def read_targets(statement: Statement) -> set[str]:
 
 
 def arrange(
-    region: Region, plan: Plan, sizes: dict[Var, int], inner: Var | None, tile: TileParts
+    region: Region,
+    plan: Plan,
+    sizes: dict[Var, int],
+    inner: Var | None,
+    tile: TileParts,
+    whole: TileParts,
 ) -> Arrangement:
     """The loops of a plan. ``sizes`` are tile sizes of opened axes, ``inner`` lies innermost.
 
-    ``tile`` makes the inside of one statement's tile: its register tile and vectors.
+    ``tile`` makes the inside of one statement's tile: its register tile and vectors; ``whole`` all
+    of a statement that no loop is open around.
     """
-    state = _State(region, sizes, inner, tile, paths_of(plan))
+    state = _State(region, sizes, inner, tile, whole, paths_of(plan))
     for number, statement in enumerate(region.statements):
         state.homes[statement.target.name] = _home(state, number, statement)
-    kernels = tuple(_kernel(state, one) for one in _borders(plan))
-    homes = [home for home in state.homes.values() if not home.is_output]
-    return Arrangement(kernels, tuple(home.buffer for home in homes if not home.outside))
+    return Arrangement(tuple(_kernel(state, one) for one in _borders(plan)), state.homes)
 
 
 def _borders(plan: Plan) -> Iterator[Plan]:
@@ -141,10 +147,11 @@ def _borders(plan: Plan) -> Iterator[Plan]:
 def _kernel(state: _State, plan: Plan) -> Kernel:
     state.extra = {}
     body = _parts(state, plan, ())
-    members = [state.region.statements[number] for number in paths_of(plan)]
+    numbers = tuple(sorted(paths_of(plan)))
+    members = [state.region.statements[number] for number in numbers]
     homes = [state.homes[one.target.name] for one in members]
     scratch = [home.buffer for home in homes if home.outside] + list(state.extra.values())
-    return Kernel(_parallel(members, body), tuple(scratch))
+    return Kernel(numbers, _parallel(members, body), tuple(scratch))
 
 
 def _home(state: _State, number: int, statement: Statement) -> Home:
@@ -295,7 +302,8 @@ def _stored(
     opened = {loop.axis for loop in path}
     axes = [_inside(state, axis) if axis in opened else axis for axis in statement.axes]
     kept = tuple(axis for axis in axes if axis.extent != 1)
-    return state.tile(Store(where[0], kept, where[1], value))
+    make = state.tile if path else state.whole
+    return make(Store(where[0], kept, where[1], value))
 
 
 def _leaf(state: _State, statement: Statement, path: Path) -> tuple[Part, ...]:

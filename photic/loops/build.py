@@ -21,11 +21,15 @@ GROUP = 16  # tiles of a lone vector loop that one parallel item takes
 
 def nest(function: Function, choice: Choice, layouts: dict[str, Layout], machine: Machine) -> Nest:
     """The nest of these choices, with the layouts that the constants really have."""
-    store = choice.store
-    loops, parts = inside(choice)
     lays = tuple(layouts.get(one.name, ROW_MAJOR) for one in function.parameters)
-    body = _around(parts, loops, store, machine)
-    return Nest(function.name, function.parameters, lays, body, work(store))
+    body = parallel(choice, machine)
+    return Nest(function.name, function.parameters, lays, body, work(choice.store))
+
+
+def parallel(choice: Choice, machine: Machine) -> tuple[Part, ...]:
+    """All loops of one statement, outer ones parallel."""
+    loops, parts = inside(choice)
+    return _around(parts, loops, choice.store, machine)
 
 
 def serial(choice: Choice) -> tuple[Part, ...]:

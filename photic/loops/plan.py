@@ -1,16 +1,17 @@
-"""The default choices for a kernel, from target facts alone: no measuring.
+"""The choices for one kernel: its vectors, its register tile, the layouts it wants of constants.
 
 One output or reduction variable goes across vectors, so that loads and the store are contiguous
 (constants can be re-laid to be so); outputs that reuse the same loads are unrolled into a register
-tile. ``loops/build.py`` makes the nest. The search explores all other nests; this one is where it
-starts.
+tile. ``decide`` picks among the legal ones; the first option of each is the best by target facts
+alone, and where nobody measures it is taken. ``loops/build.py`` makes the nest.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from photic.ir import dim as dims
 from photic.ir import index as form
@@ -26,6 +27,19 @@ BROADCAST_COST = 0.25  # of a contiguous load
 WIDE_TILE = 4  # vectors side by side in a tile
 PAIR = 4  # rows and columns of a tile whose vectors run along a reduction
 SPARE_REGISTERS = 3  # for operands and addresses
+MOST_LANES = 3  # variables that are tried across vectors, the best by their accesses
+COUNTS = (1, 2, 4, 6, 8)  # vectors side by side
+ROWS = (1, 2, 3, 4, 6, 8, 12)
+
+Decide: TypeAlias = Callable[[str, Sequence[str]], int]
+"""The number of the option taken, given what is decided and the options by name."""
+
+Rows: TypeAlias = tuple[tuple[Var, int], ...]
+
+
+def best_known(key: str, options: Sequence[str]) -> int:
+    """The first option: the best by target facts."""
+    return 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,22 +50,51 @@ class Choice:
     lanes: Var | None
     width: int
     count: int
-    rows: tuple[tuple[Var, int], ...]
+    rows: Rows
     layouts: dict[str, Layout]
 
 
-def choose(function: Function, constants: frozenset[str], machine: Machine) -> Choice:
+def choose(
+    function: Function, constants: frozenset[str], machine: Machine, decide: Decide
+) -> Choice:
     """Decide the vector variable, the register tile and the layouts wanted of constants."""
     store = split_parts(function.stores[0])
     width = _width(store, machine)
-    best, lanes = _cost(store, None, width, constants), None
-    for axis in (*store.axes, *_reduction_axes(store.value)):
-        cost = _cost(store, axis, width, constants)
-        if cost < best and _is_legal(store, axis):
-            best, lanes = cost, axis
-    count, rows = _register_tile(store, lanes, width, machine)
+    reduced = _reduction_axes(store.value)
+    legal = [one for one in (*store.axes, *reduced) if _is_legal(store, one)]
+    costs = {one: _cost(store, one, width, constants) for one in (None, *legal)}
+    known = sorted(costs, key=lambda one: costs[one])[:MOST_LANES]
+    lanes = known[decide("lanes", [one.name if one else "none" for one in known])]
+    tiles = _register_tiles(store, lanes, width, machine)
+    count, rows = tiles[decide("register tile", [_tile_text(*one) for one in tiles])]
     layouts = _layouts(store, lanes, width * count, constants)
     return Choice(store, lanes, width if lanes else 1, count, rows, layouts)
+
+
+def _tile_text(count: int, rows: Rows) -> str:
+    return " ".join([str(count), *(f"{axis.name}:{size}" for axis, size in rows)])
+
+
+def _register_tiles(
+    store: Store, lanes: Var | None, width: int, machine: Machine
+) -> list[tuple[int, Rows]]:
+    """Register tiles: the best known first, then others that the registers hold."""
+    best = _register_tile(store, lanes, width, machine)
+    found = [best]
+    if lanes is not None:
+        fitting = -(-bounds(lanes.extent)[1] // width)
+        reused = [one for one in store.axes if one is not lanes and _is_reused(store, one)]
+        for count in (one for one in COUNTS if one == 1 or one <= fitting):
+            found.append((count, ()))
+            for axis in reused if _reduction_axes(store.value) else ():
+                found += [(count, ((axis, size),)) for size in ROWS if size > 1]
+    room = machine.vector_registers - SPARE_REGISTERS
+    return [one for one in dict.fromkeys(found) if one == best or _registers(*one) <= room]
+
+
+def _registers(count: int, rows: Rows) -> int:
+    """Accumulators of a register tile, and the operands of one step."""
+    return count * math.prod(size for _, size in rows) + count
 
 
 def _width(store: Store, machine: Machine) -> int:
@@ -142,8 +185,8 @@ def _cut_axis(access: Access, lanes: Var) -> int | None:
 
 def _register_tile(
     store: Store, lanes: Var | None, width: int, machine: Machine
-) -> tuple[int, tuple[tuple[Var, int], ...]]:
-    """How many vectors side by side, and which outputs are unrolled how often."""
+) -> tuple[int, Rows]:
+    """The best known: how many vectors side by side, and which outputs are unrolled how often."""
     reductions = _reduction_axes(store.value)
     if lanes is None:
         return 1, ()

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from photic.ir.dim import Dim, Var
-from photic.ir.index import Buffer, Expr
+from photic.ir.index import Buffer, Expr, Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,11 @@ class Statement:
     value: Expr
     running: str = ""
     weight: Weight | None = None
+
+    @property
+    def store(self) -> Store:
+        """The statement as a store, whatever loops it stands in."""
+        return Store(self.target, self.axes, self.index, self.value)
 
 
 @dataclass(frozen=True, slots=True)

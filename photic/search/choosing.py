@@ -7,7 +7,7 @@ tree search differ only in how they answer; the builder is the same for all of t
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 Choose = Callable[[str, Sequence[str]], int]
 
@@ -28,7 +28,12 @@ def randomly(rng: random.Random) -> Choose:
     return lambda key, options: rng.randrange(len(options))
 
 
-def replaying(known: dict[str, str], otherwise: Choose) -> Choose:
+def prefixed(choose: Choose, prefix: str, key: str, options: Sequence[str]) -> int:
+    """As ``choose``, of a key that is one of several alike."""
+    return choose(prefix + key, options)
+
+
+def replaying(known: Mapping[str, str], otherwise: Choose) -> Choose:
     """The label known for a key where it is still an option, else what ``otherwise`` says."""
 
     def answer(key: str, options: Sequence[str]) -> int:

@@ -1,46 +1,68 @@
 """The space of one region: a candidate is what ``build`` makes of a sequence of choices.
 
-Choices, in order: which values (a region of statements), the plan from the outside in, tile sizes
-of opened axes, which axis lies innermost in scratch. Vectors and register tiles inside a tile are
-the default of ``loops/plan.py``. Everything is legal by construction; nothing is measured here.
+First whether the kernels stay as written, one a store. If so, each one's vectors and register tile.
+If not: which values (an alternative of the e-graph), the plan from the outside in, tile sizes of
+opened axes, which axis lies innermost in scratch, and each statement's vectors and register tile.
+The first option of each choice is what is best known; everything is legal by construction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import random
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from photic.ir import index as form
-from photic.ir.dim import Dim, Var, bounds, mul, product
-from photic.ir.index import Buffer, Store
+from photic.ir.dim import Dim, Var, add, bounds, mul, product, var
+from photic.ir.index import Access, Buffer, Expr, Store
 from photic.ir.program import ROW_MAJOR, Function
 from photic.loops.arrange import Arrangement, Leaf, Open, Plan, arrange
-from photic.loops.build import serial, work
+from photic.loops.build import nest, parallel, serial, work
 from photic.loops.nest import Nest, Part, tiles
+from photic.loops.plan import Choice, Decide, best_known
 from photic.loops.plan import choose as choose_tile
 from photic.loops.statements import Region
 from photic.loops.target import Machine
-from photic.search.choosing import Choose
+from photic.search.choosing import prefixed
+from photic.search.extract import choose as choose_values
+from photic.search.extract import region_of, runnable, stored_by_default
+from photic.search.partition import LARGE_BYTES, Work
 from photic.search.planning import Plans, pick_plan, plans_of
+from photic.search.region import shared_axes
+from photic.search.rules import rules_without
+from photic.search.run import LIMITS, EGraph, saturate
 
 TILE_SIZES = (1, 8, 16, 32, 64, 96, 128, 256, 512)
 MOST_SCRATCH_BYTES = 4 << 20  # of one thread; more would not stay in a cache
+MOST_REGIONS = 8  # alternatives of values
+EXTRACTIONS = 40  # tries to find so many
+SPREAD = 1.5  # of the logarithm of the prior costs of values, after the first try
+MANY_STATEMENTS = 24  # of a region: more have too many plans to saturate in a moment
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Kernels in order, and the full-size buffers between them."""
+    """Kernels in order, what each computes, and the full-size buffers between them.
+
+    ``choices``, one a kernel, where each kernel does a store as it was written.
+    """
 
     nests: tuple[Nest, ...]
+    functions: tuple[Function, ...]
     stored: tuple[Buffer, ...]
+    choices: tuple[Choice, ...]
+    is_finite: bool = False
 
 
 @dataclass(slots=True)
 class Space:
-    """Every way to arrange one region: alternative statements, and their plans once asked for."""
+    """Every way to compute one region: alternative statements, and their plans once asked for."""
 
-    regions: tuple[Region, ...]
+    work: Work
     machine: Machine
+    graph: EGraph | None
+    regions: tuple[Region, ...]
     plans: dict[int, Plans] = field(default_factory=dict)
 
     def plans_for(self, number: int) -> Plans:
@@ -50,22 +72,85 @@ class Space:
         return self.plans[number]
 
 
-def build(space: Space, choose: Choose) -> Candidate:
+def space_of(work: Work, machine: Machine, without: Sequence[str]) -> Space:
+    """The space of a work without some topics of rules (``placement``: kernels as written)."""
+    is_laid_out = any(_wanting_layouts(work, one) for one in work.stores)
+    if is_laid_out or "placement" in without:
+        return Space(work, machine, None, ())
+    stores = shared_axes(work.stores, work.temporary)
+    graph = saturate([one.value for one in stores], rules_without(*without), LIMITS)
+    regions = tuple(_regions(graph, stores))
+    return Space(work, machine, graph, regions)
+
+
+def _wanting_layouts(work: Work, store: Store) -> bool:
+    """True if a large constant is read inside a reduction: its reader wants it laid out."""
+    return bool(form.bound(store)) and any(
+        one.buffer.name in work.constants and _bytes([one.buffer]) > LARGE_BYTES
+        for one in form.loads(store.value)
+    )
+
+
+def _regions(graph: EGraph, stores: Sequence[Store]) -> Iterator[Region]:
+    """Different regions of statements: by prior costs, then by costs changed at random."""
+    rng, found = random.Random(0), set[str]()
+    for number in range(EXTRACTIONS):
+        choice = choose_values(graph, rng, SPREAD if number else 0.0, {})
+        choice = runnable(graph, choice)
+        stored = stored_by_default(graph, choice)
+        region = region_of(graph, choice, stored, stores)
+        text = str(region)
+        if text not in found and len(region.statements) <= MANY_STATEMENTS:
+            found.add(text)
+            yield region
+        if len(found) == MOST_REGIONS:
+            return
+
+
+# --- building -------------------------------------------------------------------------------
+
+
+def build(space: Space, choose: Decide) -> Candidate:
     """One candidate."""
-    number = choose("values", [str(k) for k in range(len(space.regions))])
-    region = space.regions[number]
-    plan = pick_plan(space.plans_for(number), choose)
+    options = ["as written", *(f"values {number}" for number in range(len(space.regions)))]
+    number = choose("kernels", options)
+    if number == 0:
+        return _as_written(space, choose)
+    region = space.regions[number - 1]
+    plan = pick_plan(space.plans_for(number - 1), choose)
     sizes = {axis: _size(axis, choose) for axis in _opened(plan)}
     axes = list(dict.fromkeys(axis for one in region.statements for axis in one.axes))
     names = [axis.name for axis in axes]
     inner = axes[choose("innermost", names)] if axes else None
 
-    def tile(store: Store) -> tuple[Part, ...]:
+    def tile(store: Store) -> Choice:
         function = Function("tile", (), (store,))
-        return serial(choose_tile(function, frozenset(), space.machine))
+        prefix = f"{store.buffer.name} " if form.bound(store) else ""
+        decide: Decide = partial(prefixed, choose, prefix) if prefix else best_known
+        return choose_tile(function, frozenset(), space.machine, decide)
 
-    made = arrange(region, plan, sizes, inner, tile)
-    return Candidate(_nests(region, made), made.stored)
+    def whole(store: Store) -> tuple[Part, ...]:
+        return parallel(tile(store), space.machine)
+
+    made = arrange(region, plan, sizes, inner, lambda store: serial(tile(store)), whole)
+    stored = [home.buffer for home in made.homes.values() if not (home.outside or home.is_output)]
+    nests = tuple(_nests(region, made))
+    is_finite = any(one.weight is not None for one in region.statements)
+    return Candidate(nests, tuple(_meanings(region, made, nests)), tuple(stored), (), is_finite)
+
+
+def _as_written(space: Space, choose: Decide) -> Candidate:
+    nests, functions, choices = [], [], []
+    for number, store in enumerate(space.work.stores):
+        loads = [one.buffer for one in form.loads(store.value)]
+        function = Function(f"f{number}", tuple(dict.fromkeys([store.buffer, *loads])), (store,))
+        decide = partial(prefixed, choose, f"f{number} ")
+        choice = choose_tile(function, space.work.constants, space.machine, decide)
+        nests.append(nest(function, choice, choice.layouts, space.machine))
+        functions.append(function)
+        choices.append(choice)
+    stored = [one for one in space.work.buffers if one.name in space.work.temporary]
+    return Candidate(tuple(nests), tuple(functions), tuple(stored), tuple(choices))
 
 
 def _opened(plan: Plan) -> list[Var]:
@@ -77,30 +162,52 @@ def _opened(plan: Plan) -> list[Var]:
     return list(dict.fromkeys([*_opened(plan.first), *_opened(plan.rest)]))
 
 
-def _size(axis: Var, choose: Choose) -> int:
+def _size(axis: Var, choose: Decide) -> int:
     most = bounds(axis.extent)[1]
     fitting = [size for size in TILE_SIZES if size < most] or [1]
     return fitting[choose(f"tile {axis.name}", [str(size) for size in fitting])]
 
 
-def _nests(region: Region, made: Arrangement) -> tuple[Nest, ...]:
-    nests = []
+def _nests(region: Region, made: Arrangement) -> Iterator[Nest]:
     for number, kernel in enumerate(made.kernels):
         scratch = set(kernel.scratch)
         seen: dict[Buffer, None] = {}
-        total: Dim = 0
         for one in tiles(kernel.body):
             seen[one.store.buffer] = None
-            for access in form.loads(one.store.value):
-                seen[access.buffer] = None
-        for statement in region.statements:
-            store = Store(statement.target, statement.axes, statement.index, statement.value)
-            total = total + work(store)
+            seen |= {access.buffer: None for access in form.loads(one.store.value)}
+        total: Dim = 0
+        for member in kernel.members:
+            total = add(total, work(region.statements[member].store))
         parameters = tuple(one for one in seen if one not in scratch)
         layouts = (ROW_MAJOR,) * len(parameters)
-        name = f"f{number}"
-        nests.append(Nest(name, parameters, layouts, kernel.body, total, kernel.scratch))
-    return tuple(nests)
+        yield Nest(f"f{number}", parameters, layouts, kernel.body, total, kernel.scratch)
+
+
+def _meanings(region: Region, made: Arrangement, nests: Sequence[Nest]) -> Iterator[Function]:
+    """What each kernel computes, as stores of its results from its parameters."""
+    values: dict[str, Expr] = {}
+
+    def read(one: Expr, children: tuple[Expr, ...], dim: Callable[[Dim], Dim]) -> Expr:
+        access = one.attribute
+        if isinstance(access, Access) and access.buffer.name in values:
+            return values[access.buffer.name]
+        return form.rebuilt(one, children, dim)
+
+    for kernel, one in zip(made.kernels, nests, strict=True):
+        stores = []
+        for number in kernel.members:
+            statement = region.statements[number]
+            home, value = (
+                made.homes[statement.target.name],
+                form.rewritten(statement.value, {}, read),
+            )
+            if not home.outside:
+                index = tuple(var(axis.name, axis.extent) for axis in home.axes)
+                index = statement.index if home.is_output else index
+                stores.append(Store(home.buffer, statement.axes, index, value))
+                value = form.load(home.buffer, index)
+            values[statement.target.name] = value
+        yield Function(one.name, one.parameters, tuple(stores))
 
 
 def is_small(candidate: Candidate) -> bool:

@@ -57,6 +57,7 @@ KINDS = {
     for one in (
         Kind("kernels", executable=True, trusted=True),
         Kind("programs", executable=False, trusted=True),
+        Kind("records", executable=False, trusted=True),
         Kind("models", executable=False, trusted=False),  # data, checked by sha256 when fetched
     )
 }
@@ -85,7 +86,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def cache_folder(kind: str) -> Path:
-    """The folder to write files of ``kind`` ("kernels", "models", "programs"); it exists.
+    """The folder to write files of ``kind`` (one of ``KINDS``); it exists.
 
     PHOTIC_CACHE, else the user's cache folder, else (with one warning) a private temporary folder
     that is removed when the process ends. Raises CacheUnusable when not even that can be made.

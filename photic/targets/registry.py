@@ -15,17 +15,33 @@ from photic.loops.target import Machine
 MODULES = {"c": "photic.targets.c.device"}
 
 
+class Threads(Protocol):
+    """Those that a launch runs on; each needs scratch of its own."""
+
+    @property
+    def threads(self) -> int:
+        """How many."""
+
+    @property
+    def pointer(self) -> int:
+        """Where the generated code finds them."""
+
+
 class Loaded(Protocol):
     """A program's code, ready to run."""
 
-    def launch(self, buffers: int, sizes: int, arena: int, scratch: int) -> None:
-        """Run the entry function; all arguments are addresses."""
+    def pool(self) -> Threads:
+        """What a launch would run on now."""
+
+    def launch(self, buffers: int, sizes: int, arena: int, scratch: int, pool: Threads) -> None:
+        """Run the entry function; all but the last are addresses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
     """One machine: what the planner is told, how its language is spelled, how code gets to run.
 
+    ``worker`` names the module that runs trials in a process of its own.
     ``key`` changes whenever code generated here would not fit another machine of the same target.
     """
 
@@ -35,6 +51,7 @@ class Target:
     key: Callable[[], str]
     build: Callable[[str], Path]
     load: Callable[[Path], Loaded]
+    worker: str
 
 
 def target_named(name: str) -> Target:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from photic.base.errors import BadArgument, DtypeMismatch, ShapeMismatch
-from photic.base.settings import text_setting
-from photic.compiler.compile import make_artifact
+from photic.base.settings import setting, text_setting
+from photic.compiler.compile import finished, prepared
 from photic.ir.graph import Graph, Node, Operand, named_sources
+from photic.search.rules import TOPICS
 from photic.targets.registry import target_named
-from photic.tensor.program import Program
+from photic.tensor.program import Program, Report
 from photic.tensor.store import load_program
 from photic.tensor.tensor import Tensor
+from photic.tuning.tune import Options, open_records, tune
 
 DEFAULT_TARGET = "c"
+KNOWN_TOPICS = (*TOPICS, "placement")
 
 
 def compile(
@@ -23,17 +27,49 @@ def compile(
     updates: Mapping[Tensor, Tensor] | None = None,
     *,
     target: str = "",
+    search: float | None = None,
+    seed: int = 0,
+    without: Sequence[str] = (),
+    precision: str = "exact",
 ) -> Program:
     """Compile tensors to a program that returns them by name.
 
     ``updates`` gives states their next values. A lone tensor is named ``"output"``. ``target`` is a
-    target's name; empty means PHOTIC_TARGET, or ``c``. Raises PhoticError.
+    target's name; empty means PHOTIC_TARGET, or ``c``.
+
+    ``search`` is how many seconds may be spent on measuring other kernels than the best known (None
+    means PHOTIC_SEARCH); it may end sooner. 0 measures nothing: what earlier searches found on this
+    machine is used, and the cost model's choice elsewhere. ``without`` leaves out topics of rules
+    (see ``photic rules``); ``placement`` among them keeps one kernel a stored value. Only
+    ``precision="exact"`` exists: arithmetic is in the dtype written. Raises PhoticError.
     """
     named = {"output": outputs} if isinstance(outputs, Tensor) else dict(outputs)
     graph = graph_of(named, updates or {})
     chosen = target_named(target or text_setting("target") or DEFAULT_TARGET)
-    artifact = make_artifact(graph, chosen)
-    return Program(artifact, chosen.load(chosen.build(artifact.source)))
+    options = _options(search, seed, without, precision)
+    state = prepared(graph, chosen)
+    tuned = tune(state.program, chosen, options)
+    state.winners = tuned.winners
+    artifact = finished(state)
+    program = Program(artifact, chosen.load(chosen.build(artifact.source)))
+    program.report = Report(
+        artifact.kernels, tuned.candidates, tuned.seconds, tuned.stopped, tuned.matches
+    )
+    return program
+
+
+def _options(search: float | None, seed: int, without: Sequence[str], precision: str) -> Options:
+    """The search's options, checked."""
+    seconds = setting("search") if search is None else search
+    if not isinstance(seconds, int | float) or not 0 <= seconds < math.inf:
+        raise BadArgument(op="compile", argument="search", given=search, expected="seconds, or 0")
+    unknown = [one for one in without if one not in KNOWN_TOPICS]
+    if isinstance(without, str) or unknown:
+        expected = f"some of {', '.join(KNOWN_TOPICS)}"
+        raise BadArgument(op="compile", argument="without", given=without, expected=expected)
+    if precision != "exact":
+        raise BadArgument(op="compile", argument="precision", given=precision, expected="'exact'")
+    return Options(float(seconds), seed, tuple(sorted(without)), open_records(seconds))
 
 
 def graph_of(outputs: Mapping[str, Tensor], updates: Mapping[Tensor, Tensor]) -> Graph:

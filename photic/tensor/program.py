@@ -24,7 +24,7 @@ import numpy as np
 
 from photic.compiler.artifact import Argument, Array, Artifact, KernelReport
 from photic.targets.errors import TooLarge
-from photic.targets.registry import Loaded
+from photic.targets.registry import Loaded, Threads
 from photic.tensor.ports import Sizes, accept, port_of
 
 ALIGNMENT = 64  # bytes
@@ -49,6 +49,8 @@ class _Workspace:
     sizes: ctypes.Array[ctypes.c_int64]
     arena: Array
     arena_address: int
+    scratch_address: int
+    pool: Threads
     table_address: int = field(init=False)
     sizes_address: int = field(init=False)
 
@@ -74,8 +76,11 @@ class Program:
 
     @property
     def peak_bytes(self) -> int:
-        """Bytes of the arena at the largest sizes; inputs, outputs and constants aside."""
-        return self.artifact.arena_bytes
+        """Bytes of arena and scratch at the largest sizes; inputs, outputs, constants aside."""
+        return self._bytes(self._loaded.pool())
+
+    def _bytes(self, pool: Threads) -> int:
+        return self.artifact.arena_bytes + self.artifact.scratch_bytes * pool.threads
 
     @property
     def constant_bytes(self) -> int:
@@ -117,10 +122,13 @@ class Program:
         save_artifact(self.artifact, Path(path))
 
     def _run(self, arrays: dict[str, Array], outputs: dict[str, Array], sizes: Sizes) -> None:
+        pool = self._loaded.pool()
         try:
             work = self._free.pop()
         except IndexError:
-            work = self._workspace()
+            work = self._workspace(pool)
+        if work.pool is not pool:
+            work = self._workspace(pool)
         table = work.table
         for name, slot in self._read:
             if self._states:
@@ -130,7 +138,8 @@ class Program:
             table[one.slot] = outputs[one.name].ctypes.data
         for number, symbol in enumerate(self.artifact.sizes):
             work.sizes[number] = sizes.values[symbol.name]
-        self._loaded.launch(work.table_address, work.sizes_address, work.arena_address, 0)
+        addresses = (work.sizes_address, work.arena_address, work.scratch_address)
+        self._loaded.launch(work.table_address, *addresses, pool)
         self._free.append(work)
 
     def _apart(self, array: Array) -> Array:
@@ -138,7 +147,7 @@ class Program:
         shares = any(np.may_share_memory(array, state) for state in self._states.values())
         return array.copy() if shares else array
 
-    def _workspace(self) -> _Workspace:
+    def _workspace(self, pool: Threads) -> _Workspace:
         artifact = self.artifact
         table = (ctypes.c_void_p * max(1, artifact.slots))()
         for name, slot in artifact.constant_slots.items():
@@ -148,13 +157,14 @@ class Program:
                 table[one.slot] = self._states[one.name].ctypes.data
         numbers = (ctypes.c_int64 * max(1, len(artifact.sizes) + artifact.counters))()
         try:
-            arena = np.empty(artifact.arena_bytes + ALIGNMENT, np.uint8)
+            arena = np.empty(self._bytes(pool) + 2 * ALIGNMENT, np.uint8)
         except (MemoryError, ValueError):
             raise TooLarge(
-                what="the arena", given=artifact.arena_bytes, expected="what memory is left"
+                what="the arena", given=self._bytes(pool), expected="what memory is left"
             ) from None
-        start = arena.ctypes.data
-        return _Workspace(table, numbers, arena, start + -start % ALIGNMENT)
+        start = arena.ctypes.data + -arena.ctypes.data % ALIGNMENT
+        scratch = start + artifact.arena_bytes + -artifact.arena_bytes % ALIGNMENT
+        return _Workspace(table, numbers, arena, start, scratch, pool)
 
 
 _stateful: weakref.WeakSet[Program] = weakref.WeakSet()

@@ -30,7 +30,7 @@ from photic.targets.registry import target_named
 from photic.tensor.errors import ProgramFile
 from photic.tensor.program import Program
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST, SOURCE, CONSTANTS = "manifest.json", "kernels.c", "constants.safetensors"
 MOST_MANIFEST_BYTES = 64 << 20
 PUBLISH_TRIES = 32  # each but the last lost to another process
@@ -109,7 +109,12 @@ def _described(artifact: Artifact) -> dict[str, object]:
         "states": [_argument(one) for one in artifact.states],
         "constants": dict(artifact.constant_slots),
         "slots": artifact.slots,
-        "bytes": [artifact.arena_bytes, artifact.buffer_bytes, artifact.least_bytes],
+        "bytes": [
+            artifact.arena_bytes,
+            artifact.buffer_bytes,
+            artifact.least_bytes,
+            artifact.scratch_bytes,
+        ],
         "kernels": [_kernel(one) for one in artifact.kernels],
     }
 
@@ -126,6 +131,7 @@ def _kernel(one: KernelReport) -> dict[str, object]:
         "calls": one.calls,
         "flops": one.flops,
         "bytes": one.bytes,
+        "seconds": [one.seconds, one.predicted_seconds],
         "rules": list(one.rules),
     }
 
@@ -186,7 +192,7 @@ def _artifact(path: Path, manifest: dict[str, object]) -> Artifact:
     for row in _rows(manifest["sizes"]):
         name, low, high = _rows(row)
         symbols[_text(name)] = Symbol(_text(name), _count(low), _count(high))
-    arena, buffers, least = map(_count, _rows(manifest["bytes"]))
+    arena, buffers, least, scratch = map(_count, _rows(manifest["bytes"]))
     slots = _count(manifest["slots"])
     constants = read_tensors(path / CONSTANTS)
     places = {_text(key): _count(value) for key, value in _table(manifest["constants"]).items()}
@@ -210,6 +216,7 @@ def _artifact(path: Path, manifest: dict[str, object]) -> Artifact:
         arena_bytes=arena,
         buffer_bytes=buffers,
         least_bytes=least,
+        scratch_bytes=scratch,
         source=(path / SOURCE).read_text(),
         kernels=tuple(_read_kernel(_table(one)) for one in _rows(manifest["kernels"])),
         target=_text(manifest["target"]),
@@ -227,6 +234,7 @@ def _read_argument(row: object, symbols: Mapping[str, Symbol], slots: int) -> Ar
 
 
 def _read_kernel(table: Mapping[str, object]) -> KernelReport:
+    seconds, predicted = map(_seconds, _rows(table["seconds"]))
     return KernelReport(
         name=_text(table["name"]),
         source=_text(table["source"]),
@@ -234,8 +242,8 @@ def _read_kernel(table: Mapping[str, object]) -> KernelReport:
         calls=_count(table["calls"]),
         flops=_count(table["flops"]),
         bytes=_count(table["bytes"]),
-        seconds=None,
-        predicted_seconds=None,
+        seconds=seconds,
+        predicted_seconds=predicted,
         rules=tuple(_text(one) for one in _rows(table["rules"])),
     )
 
@@ -261,4 +269,10 @@ def _text(value: object) -> str:
 def _count(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise TypeError("count")
+    return value
+
+
+def _seconds(value: object) -> float | None:
+    if value is not None and not isinstance(value, float):
+        raise TypeError("seconds")
     return value

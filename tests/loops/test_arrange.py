@@ -22,7 +22,7 @@ from photic.ir.program import ROW_MAJOR, Function
 from photic.loops.arrange import Arrangement, Leaf, Open, Plan, Then, arrange, faults
 from photic.loops.build import serial
 from photic.loops.nest import Nest, Part, parallel_loops, tiles
-from photic.loops.plan import choose
+from photic.loops.plan import best_known, choose
 from photic.loops.statements import Region, Statement, Weight
 from photic.targets.c import device
 from photic.targets.c.dialect import DIALECT
@@ -146,9 +146,9 @@ def plans(a: Attention) -> dict[str, Plan]:
 
 def arranged(a: Attention, plan: Plan, sizes: Sizes, inner: Var) -> Arrangement:
     def tile(store: Store) -> tuple[Part, ...]:
-        return serial(choose(Function("t", (), (store,)), frozenset(), device.machine()))
+        return serial(choose(Function("t", (), (store,)), frozenset(), device.machine(), best_known))
 
-    return arrange(a.region, plan, {a.h: 1, a.i: sizes[0], a.j: sizes[1]}, inner, tile)
+    return arrange(a.region, plan, {a.h: 1, a.i: sizes[0], a.j: sizes[1]}, inner, tile, tile)
 
 
 def nests(made: Arrangement) -> tuple[Nest, ...]:
@@ -175,7 +175,7 @@ def run(made: Arrangement, given: dict[str, np.ndarray]) -> np.ndarray:
     table = (ctypes.c_void_p * len(arrays))(*(one.ctypes.data for one in arrays.values()))
     scratch = np.full(scratch_of(kernels) * pool().threads + CACHE_LINE, 255, np.uint8)
     start = scratch.ctypes.data + -scratch.ctypes.data % CACHE_LINE
-    loaded.launch(ctypes.addressof(table), 0, 0, start)
+    loaded.launch(ctypes.addressof(table), 0, 0, start, loaded.pool())
     return arrays["out"]
 
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from photic.loops.target import Machine
 from photic.targets.c.dialect import DIALECT
 from photic.targets.c.facts import facts, facts_key
-from photic.targets.c.pool import pool
+from photic.targets.c.pool import Pool, pool
 from photic.targets.c.toolchain import build_kernels, load_library
-from photic.targets.registry import Target
+from photic.targets.registry import Target, Threads
 
 WIDE_VECTOR_BITS = 512
 MANY_REGISTERS = 32
@@ -44,9 +44,13 @@ class Loaded:
     library: ctypes.CDLL
     entry: Callable[[int, int, int, int, int], None]
 
-    def launch(self, buffers: int, sizes: int, arena: int, scratch: int) -> None:
-        """Run the entry function; all arguments are addresses."""
-        self.entry(buffers, sizes, arena, scratch, pool().pointer)
+    def pool(self) -> Pool:
+        """What a launch would run on now."""
+        return pool()
+
+    def launch(self, buffers: int, sizes: int, arena: int, scratch: int, pool: Threads) -> None:
+        """Run the entry function; all but the last are addresses."""
+        self.entry(buffers, sizes, arena, scratch, pool.pointer)
 
 
 def load(path: Path) -> Loaded:
@@ -57,4 +61,4 @@ def load(path: Path) -> Loaded:
     return Loaded(library, entry)
 
 
-TARGET = Target("c", DIALECT, machine, facts_key, build_kernels, load)
+TARGET = Target("c", DIALECT, machine, facts_key, build_kernels, load, "photic.targets.c.worker")

@@ -1,0 +1,129 @@
+"""Candidates as trials: one source and the buffers to call it with, at given sizes.
+
+The table of a trial holds the buffers of ``table_of`` in order. Integers that are read hold small
+numbers, or all of their range where that is 8 bits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from photic.codegen.dialect import Dialect
+from photic.compiler.candidate import candidate_source, scratch_of, table_of
+from photic.forms.candidate_check import Arrays, Meaning
+from photic.ir import index as form
+from photic.ir.dim import Atom, Dim, Symbol, substitute, symbols
+from photic.ir.index import Buffer
+from photic.ir.program import Layout
+from photic.loops.layout import elements, relaid
+from photic.search.partition import Work
+from photic.search.space import Candidate
+from photic.targets.measure import Slot, Trial
+from photic.targets.process import Remote
+
+MOST_INTEGER = 8
+RUN_SECONDS = 60.0  # of one call in a check
+MOST_POINTS = 4  # sets of sizes at which a region is measured
+
+Sizes = Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A candidate's text, and its buffers with their layouts by name."""
+
+    candidate: Candidate
+    text: str
+    buffers: tuple[Buffer, ...]
+    layouts: Mapping[str, Layout]
+    scratch_bytes: int
+
+
+def symbols_of(work: Work) -> list[Symbol]:
+    """The sizes that a work depends on, by name."""
+    found: set[Symbol] = set()
+    for store in work.stores:
+        for dim in (*store.index, *form.dims_in(store.value), *(a.extent for a in store.axes)):
+            found |= symbols(dim)
+    for buffer in work.buffers:
+        for extent in buffer.shape:
+            found |= symbols(extent)
+    return sorted(found, key=lambda one: one.name)
+
+
+def points_of(work: Work) -> list[dict[str, int]]:
+    """Sizes to measure at: the middle of all ranges, and the ends of each with others there."""
+    known = symbols_of(work)
+    middle = {one.name: max(1, math.isqrt(max(1, one.low) * max(1, one.high))) for one in known}
+    found = [middle | {one.name: end} for one in known for end in (one.low, one.high)]
+    return [dict(one) for one in dict.fromkeys(tuple(p.items()) for p in (*found, middle))][
+        :MOST_POINTS
+    ]
+
+
+def source_of(candidate: Candidate, work: Work, dialect: Dialect) -> Source:
+    """The text of a candidate; symbolic sizes have slots by name."""
+    slots = {one.name: number for number, one in enumerate(symbols_of(work))}
+    layouts: dict[str, Layout] = {}
+    for nest in candidate.nests:
+        layouts |= {b.name: lay for b, lay in zip(nest.parameters, nest.layouts, strict=True)}
+    return Source(
+        candidate,
+        candidate_source(candidate.nests, slots, dialect),
+        tuple(table_of(candidate.nests)),
+        layouts,
+        scratch_of(candidate.nests),
+    )
+
+
+def trial_of(source: Source, work: Work, sizes: Sizes) -> Trial:
+    """What to call a candidate with at these sizes."""
+    kept = {one.buffer.name for one in work.stores if one.buffer in form.buffers_read(one)}
+    slots = []
+    for one in source.buffers:
+        count = number_at(elements(one.shape, source.layouts[one.name]), sizes)
+        low, high = (one.dtype.low, one.dtype.high) if one.dtype.bytes == 1 else (0, MOST_INTEGER)
+        if one.dtype.kind != "int":
+            low, high = 0, 1
+        slots.append(Slot(one.dtype, count, low, high, one.name in kept))
+    numbers = tuple(sizes[one.name] for one in symbols_of(work))
+    return Trial(source.text, tuple(slots), numbers, 0, source.scratch_bytes)
+
+
+def number_at(value: Dim, sizes: Sizes) -> int:
+    """A size as a number."""
+    table: dict[Atom, Dim] = {one: sizes[one.name] for one in symbols(value)}
+    found = substitute(value, table)
+    assert isinstance(found, int)
+    return found
+
+
+def meaning_of(work: Work, is_finite: bool) -> Meaning:
+    """What a candidate for a work should compute."""
+    outputs = dict.fromkeys(one.buffer for one in work.stores)
+    wanted = tuple(one for one in outputs if one.name not in work.temporary)
+    return Meaning(work.stores, wanted, {}, is_finite)
+
+
+def called(
+    remote: Remote, source: Source, work: Work, arrays: Arrays, sizes: Sizes
+) -> Arrays | str:
+    """A candidate's outputs for these arrays, from the worker."""
+    trial = trial_of(source, work, sizes)
+    shapes = [tuple(number_at(n, sizes) for n in one.shape) for one in source.buffers]
+    given = {}
+    for number, (one, shape) in enumerate(zip(source.buffers, shapes, strict=True)):
+        array = arrays.get(one.name, np.zeros(shape, one.dtype.numpy))
+        given[number] = relaid(array, source.layouts[one.name]).reshape(-1)
+    outputs = {one.buffer for one in work.stores}
+    wanted = [number for number, one in enumerate(source.buffers) if one in outputs]
+    between = [n for n, b in enumerate(source.buffers) if b in source.candidate.stored]
+    found = remote.run(trial, given, trial.sizes, sorted({*wanted, *between}), RUN_SECONDS)
+    if not isinstance(found, dict):
+        return str(found)
+    names = {number: source.buffers[number].name for number in found}
+    return {names[n]: array.reshape(shapes[n]) for n, array in found.items()}

@@ -1,0 +1,279 @@
+"""The search over a program, within a budget of seconds, and what it remembers.
+
+Every group of kernels that differs from others is a region with a search of its own; the next turn
+goes to the region that costs a run of the program the most for the turns that it had without
+gain. A turn proposes candidates, races them with the best so far, and checks the one that won in
+float64 before its time counts. What was found before, under the same key, is where a search starts.
+Stops at the end of the budget, or when no region has anything new to propose.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from photic.base.trace import emit
+from photic.compiler.winners import Winner
+from photic.forms.candidate_check import Arrays, Right, Sizes, check, sizes_to_try
+from photic.ir.program import Program
+from photic.loops.nest import print_nest
+from photic.loops.plan import best_known
+from photic.search.choosing import replaying
+from photic.search.cost import seconds as predicted_seconds
+from photic.search.partition import Group, Work, partition
+from photic.search.space import Candidate, Space, build, is_small, space_of
+from photic.search.tree import Draw, Proposer, Tree, drawing
+from photic.storage.files import cache_folder, reading_folders
+from photic.storage.record import Record, record_key
+from photic.storage.records import Records
+from photic.targets.measure import Outcome, Timed, beats, measure, ratio
+from photic.targets.process import Remote
+from photic.targets.registry import Target
+from photic.tuning.trial import (
+    Source,
+    called,
+    meaning_of,
+    points_of,
+    source_of,
+    symbols_of,
+    trial_of,
+)
+
+BATCH = 8  # candidates of a turn: one call of the compiler
+RACE_SECONDS = 10.0  # of a turn at one set of sizes
+MOST_CHECKS = 3  # sets of sizes at which a winner is checked
+RECORDS_FILE = "tuning.sqlite"
+EMPTY_TURNS = 3  # in which nothing new was proposed: the space is as good as exhausted
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a search is told: seconds, a seed, topics of rules to leave out, and where to remember.
+
+    ``propose`` makes what proposes candidates.
+    """
+
+    seconds: float
+    seed: int
+    without: tuple[str, ...]
+    records: Records
+    propose: Callable[[random.Random], Proposer] = Tree
+
+
+def open_records(seconds: float) -> Records:
+    """The user's records; what is wrong with them is an event.
+
+    A search of 0 seconds writes none, so it makes no folder for them.
+    """
+    known = [one / RECORDS_FILE for one in reading_folders("records")]
+    path = next((one for one in known if one.exists()), None)
+    if path is None and seconds > 0:
+        path = cache_folder("records") / RECORDS_FILE
+    return Records(path, lambda text: emit("search", "records", problem=text))
+
+
+@dataclass(slots=True)
+class Tuned:
+    """What a search came to."""
+
+    winners: dict[str, Winner]
+    candidates: int
+    seconds: float
+    stopped: str
+    matches: dict[str, int]
+
+
+@dataclass(slots=True)
+class _Region:
+    """One search under way."""
+
+    work: Work
+    key: str
+    calls: int
+    space: Space
+    proposer: Proposer
+    choices: dict[str, str]
+    best: Candidate
+    seconds: float | None = None
+    samples: tuple[float, ...] = ()
+    candidates: int = 0
+    turns: int = 0
+    empty: int = 0
+    points: list[dict[str, int]] = field(default_factory=list)
+
+    @property
+    def priority(self) -> float:
+        """Seconds of a run of the program that are spent here, for the turns without gain."""
+        return self.calls * (self.seconds or math.inf) / (1 + self.turns)
+
+
+def tune(program: Program, target: Target, options: Options) -> Tuned:
+    """Search for the best kernels of a program; with no seconds, only what is remembered."""
+    start = time.monotonic()
+    deadline = start + options.seconds
+    groups: dict[str, list[Group]] = {}
+    for one in partition(program)[1]:
+        groups.setdefault(one.work.text(), []).append(one)
+    regions: dict[str, _Region] = {}
+    for text, alike in groups.items():
+        key = record_key(text, f"{target.name} {target.key()}", ",".join(options.without))
+        record = options.records.best(key)
+        if record is not None or options.seconds > 0:
+            regions[text] = _region(alike, key, record, target, options)
+    stopped = "no search"
+    if options.seconds > 0:
+        with Remote(target.worker) as remote:
+            stopped = _searched(list(regions.values()), remote, target, options, deadline)
+    matches: dict[str, int] = {}
+    for region in regions.values():
+        graph = region.space.graph
+        for name, count in (graph.matches if graph else {}).items():
+            matches[name] = matches.get(name, 0) + count
+    winners = {
+        text: Winner(one.choices, one.best, one.seconds, ())
+        for text, one in regions.items()
+        if one.choices
+    }
+    total = sum(one.candidates for one in regions.values())
+    return Tuned(winners, total, time.monotonic() - start, stopped, matches)
+
+
+def _region(
+    groups: Sequence[Group], key: str, record: Record | None, target: Target, options: Options
+) -> _Region:
+    work, machine = groups[0].work, target.machine()
+    space = space_of(work, machine, options.without)
+    known = dict(record.choices) if record is not None else {}
+    best = build(space, replaying(known, best_known))
+    rng = random.Random(f"{options.seed} {key}")
+    made = _Region(work, key, len(groups), space, options.propose(rng), known, best)
+    made.seconds = record.seconds if record is not None else None
+    made.points = points_of(work)
+    return made
+
+
+def _searched(
+    regions: list[_Region], remote: Remote, target: Target, options: Options, deadline: float
+) -> str:
+    """Turns until nothing is left; why it stopped."""
+    while True:
+        left = deadline - time.monotonic()
+        open_ = [one for one in regions if one.empty < EMPTY_TURNS]
+        if not open_ or left <= 0:
+            return "exhausted" if not open_ else "out of time"
+        one = max(open_, key=lambda region: region.priority)
+        gained = _turn(one, remote, target, options, deadline)
+        one.turns = 0 if gained else one.turns + 1
+        if gained and one.seconds is not None:
+            record = Record(
+                tuple(one.choices.items()), one.seconds, one.samples, one.candidates, "best so far"
+            )
+            options.records.add(one.key, record)
+        emit(
+            "search",
+            "turn",
+            region=one.key[:8],
+            stores=len(one.work.stores),
+            regions=len(regions),
+            candidates=sum(each.candidates for each in regions),
+            seconds=one.seconds,
+            best=one.choices,
+            left=max(0.0, deadline - time.monotonic()),
+        )
+
+
+def _turn(
+    region: _Region, remote: Remote, target: Target, options: Options, deadline: float
+) -> bool:
+    """Propose, race and check; whether something better was found."""
+    draw = _draw(region, target)
+    found = [region.proposer.propose(draw) for _ in range(BATCH)]
+    drawn = [one for one in found if one is not None]
+    region.empty = 0 if drawn else region.empty + 1
+    if not drawn:
+        return False
+    region.candidates += len(drawn)
+    dialect = target.dialect
+    made = [one.made for one in drawn]
+    candidates = [region.best, *(one for one in made if isinstance(one, Candidate))]
+    sources = [source_of(one, region.work, dialect) for one in candidates]
+    raced: list[list[Outcome]] = []
+    for number, sizes in enumerate(region.points):
+        left = deadline - time.monotonic()
+        seconds = min(RACE_SECONDS, max(left, 0.0))
+        trials = [trial_of(one, region.work, sizes) for one in sources]
+        raced.append(measure(remote, trials, seconds, options.seed + number))
+    firsts = [one[0] for one in raced]
+    _time(region, firsts)
+    if region.seconds is None:
+        return False
+    scores = [_score(firsts, [race[k] for race in raced]) for k in range(1, len(sources))]
+    for one, score in zip(drawn, scores, strict=True):
+        region.proposer.learn(one, score * region.seconds)
+    order = sorted(range(len(drawn)), key=lambda k: scores[k])
+    for k in order:
+        outcomes = [race[k + 1] for race in raced]
+        if not _wins(firsts, outcomes):
+            continue
+        if _is_right(region, sources[k + 1], remote, options.seed):
+            region.best, region.choices = candidates[k + 1], dict(drawn[k].trail)
+            region.seconds = scores[k] * region.seconds
+            return True
+        region.proposer.learn(drawn[k], math.inf)
+    return False
+
+
+def _draw(region: _Region, target: Target) -> Draw:
+    machine = target.machine()
+
+    def describe(made: object) -> tuple[str, float] | None:
+        assert isinstance(made, Candidate)
+        if not is_small(made):
+            return None
+        text = "\n".join(print_nest(one) for one in made.nests)
+        return text, predicted_seconds(made.nests, machine)
+
+    return drawing(lambda choose: build(region.space, choose), describe)
+
+
+def _time(region: _Region, firsts: Sequence[Outcome]) -> None:
+    """The seconds of the best so far, the mean of all points; the first time is the one kept."""
+    times = [one.seconds for one in firsts if isinstance(one, Timed)]
+    if region.seconds is None and len(times) == len(firsts):
+        region.seconds = sum(times) / len(times)
+        region.samples = tuple(times)
+
+
+def _score(firsts: Sequence[Outcome], outcomes: Sequence[Outcome]) -> float:
+    """The time over that of the best so far: the geometric mean of all points; inf if it failed."""
+    total = 0.0
+    for first, one in zip(firsts, outcomes, strict=True):
+        if not (isinstance(first, Timed) and isinstance(one, Timed)):
+            return math.inf
+        total += math.log(ratio(one.samples, first.samples).median)
+    return math.exp(total / len(firsts))
+
+
+def _wins(firsts: Sequence[Outcome], outcomes: Sequence[Outcome]) -> bool:
+    """Faster beyond doubt at some sizes, and slower beyond doubt at none."""
+    faster = any(beats(one, first) for one, first in zip(outcomes, firsts, strict=True))
+    slower = any(beats(first, one) for one, first in zip(outcomes, firsts, strict=True))
+    return faster and not slower
+
+
+def _is_right(region: _Region, source: Source, remote: Remote, seed: int) -> bool:
+    """Whether a candidate passes the check, at several sizes."""
+    meaning = meaning_of(region.work, source.candidate.is_finite)
+
+    def call(arrays: Arrays, sizes: Sizes) -> Arrays | str:
+        return called(remote, source, region.work, arrays, sizes)
+
+    for sizes in sizes_to_try(symbols_of(region.work))[:MOST_CHECKS]:
+        found = check(meaning, sizes, call, seed)
+        emit("search", "check", region=region.key[:8], right=isinstance(found, Right), found=found)
+        if not isinstance(found, Right):
+            return False
+    return True
