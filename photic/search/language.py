@@ -14,59 +14,19 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import reduce as folded
+from importlib.resources import files
 
 from photic.ir import index as form
-from photic.ir.dim import Var
+from photic.ir.dim import Dim, Var, add, bounds, mul
 from photic.ir.dtype import DTYPES, DType
-from photic.ir.index import Buffer, Expr, Over
-from photic.search.rules.record import all_independent
+from photic.ir.index import Buffer, Expr, Order, Over, Position
 
-# A ``literal`` or a ``dtype`` that disagrees within one class stops the run: a rule is wrong.
-SORTS = """
-(ruleset normal) (ruleset step)
-(datatype* (E (Leaf i64) (Un String E) (Bin String E E) (Select E E E) (Cast String E)
-  (Prod String String M) (Pair String String M) (Reduce String String E) (Fold String String R E))
- (R (Running String E E E E E E)) (sort M (MultiSet E)))
-(sort ToUnit (UnstableFn (E) Unit)) (sort ToPlace (UnstableFn (M E) i64))
-(relation axis (String)) (sort Axes (Set String)) (relation depends (E Axes))
-(function indep (String E) Unit :no-merge)
-(function at (M E) i64 :merge old)
-(relation part (M E M)) (relation two (M E E))
-(function literal (E) String :no-merge) (function dtype (E) String :no-merge)
-(function number (E) f64 :merge old)
-(function known (String String) E :no-merge)
-(relation relative (E R)) (function root (i64) E :no-merge)
-(relation floating (String)) (floating "float64") (floating "float32")
-"""
-
+# Sorts and facts as egglog text. Terms of a run stand between them: after rules each costs ten
+# times as long.
+SORTS, FACTS = (
+    files(__package__).joinpath("values.egg").read_text("utf-8").split("; --- facts", maxsplit=1)
+)
 CONSTRUCTORS = frozenset(["Leaf", "Un", "Bin", "Select", "Cast", "Prod", "Pair", "Reduce", "Fold"])
-# Facts only grow; they are saturated before every step. (part s x q): the multiset s is x and q.
-# (two s x y): it is x and y. A maximum over k inside is noted as if it were an axis "max k".
-_FACTS = """
-((= e (Prod f d s))) ((unstable-multiset-fill-index s (unstable-fn "at")))
-((= e (Pair o d s))) ((unstable-multiset-fill-index s (unstable-fn "at")))
-((= i (at s x))) ((part s x (multiset-remove s x)))
-((part s x q) (= 1 (multiset-length q))) ((two s x (multiset-pick q)))
-((depends x a) (axis j) (set-not-contains a j)) ((set (indep j x) ()))
-((= e (Un o a)) (indep j a)) ((set (indep j e) ()))
-((= e (Bin o a b)) (indep j a) (indep j b)) ((set (indep j e) ()))
-((= e (Select c a b)) (indep j c) (indep j a) (indep j b)) ((set (indep j e) ()))
-((= e (Cast d a)) (indep j a)) ((set (indep j e) ()))
-((= e (Prod f d s)) (part s x q) (indep j x) {all}) ((set (indep j e) ()))
-((= e (Pair o d s)) (part s x q) (indep j x) {all}) ((set (indep j e) ()))
-((= e (Reduce o k a))) ((set (indep k e) ()))
-((= e (Reduce o k a)) (indep j a) (!= j (+ o (+ " " k)))) ((set (indep j e) ()))
-((= e (Un o a)) (= d (dtype a))) ((set (dtype e) d))
-((= e (Bin o a b)) (= d (dtype a)) (!= o "less_than")) ((set (dtype e) d))
-((= e (Bin "less_than" a b))) ((set (dtype e) "bool"))
-((= e (Select c a b)) (= d (dtype a))) ((set (dtype e) d))
-((= e (Cast d a))) ((set (dtype e) d))
-((= e (Prod f d s))) ((set (dtype e) d))
-((= e (Pair o d s))) ((set (dtype e) d))
-((= e (Reduce o k a)) (= d (dtype a))) ((set (dtype e) d))
-""".format(all=all_independent("j", "s"))
-FACTS = "\n".join(f"(rule {line} :ruleset normal)" for line in _FACTS.strip().splitlines())
-
 COMMUTATIVE = frozenset({"add", "mul", "maximum"})
 
 
@@ -112,14 +72,20 @@ def encode(roots: Iterable[Expr]) -> tuple[str, Table]:
     values = [one for root in roots for one in operations(root)]
     dtypes = dict.fromkeys(one.dtype for one in values if one.dtype.kind != "int")
     known = {(key, dtype): make(dtype) for dtype in dtypes for key, make in _KNOWN.items()}
-    values = list(dict.fromkeys([*values, *known.values()]))
+    conditions = _conditions(values)
+    values = [*conditions.values(), *values]
+    opposites = {one: form.negation(one) for one in values if isinstance(one.attribute, Order)}
+    values = list(dict.fromkeys([*values, *opposites.values(), *known.values()]))
     for one in values:
         axes = one.free | ({one.attribute.axis} if isinstance(one.attribute, Over) else set())
         table.axes.update({axis.name: axis for axis in sorted(axes, key=lambda axis: axis.name)})
     lines = [f'(axis "{axis}")' for axis in _asked(values)]
     for one in values:
         names[one] = f"$_{len(names)}"
-        lines += [f"(let {names[one]} {_term(one, names, table)})", *_facts(one, names[one])]
+        term = names[conditions[one]] if one in conditions else _term(one, names, table)
+        lines += [f"(let {names[one]} {term})", *_facts(one, names[one])]
+    pairs = [pair for one, other in opposites.items() for pair in ((one, other), (other, one))]
+    lines += [f"(opposite {names[one]} {names[other]})" for one, other in pairs]
     lines += [f'(set (known "{k}" "{d}") {names[one]})' for (k, d), one in known.items()]
     lines += [f"(set (root {number}) {names[one]})" for number, one in enumerate(roots)]
     return "\n".join(lines), table
@@ -136,6 +102,35 @@ def operations(root: Expr) -> Iterator[Expr]:
         elif one not in seen:
             seen.add(one)
             stack += [(one, True), *((child, False) for child in one.children)]
+
+
+_ON_INDICES: dict[str, Callable[..., Dim]] = {"add": add, "mul": mul, "cast": lambda index: index}
+
+
+def _conditions(values: Iterable[Expr]) -> dict[Expr, Expr]:
+    """The index condition that a comparison of whole numbers is, where both are indices."""
+    found: dict[Expr, Expr] = {}
+    indices: dict[Expr, Dim] = {}
+    for one in values:
+        operands = [indices[child] for child in one.children if child in indices]
+        if len(operands) < len(one.children):
+            continue
+        if one.op == "less_than":
+            found[one] = form.less(*operands)
+        index = _index(one, operands)
+        low, high = bounds(index) if index is not None else (1, 0)
+        if index is not None and one.dtype.low <= low and high <= one.dtype.high:
+            indices[one] = index
+    return found
+
+
+def _index(one: Expr, operands: list[Dim]) -> Dim | None:
+    """The index that a whole number is if it does not wrap around."""
+    if isinstance(one.attribute, Position):
+        return one.attribute.index
+    if one.dtype.kind == "int" and one.op in _ON_INDICES:
+        return _ON_INDICES[one.op](*operands)
+    return int(form.value_of(one)) if one.op == "number" and one.dtype.kind == "int" else None
 
 
 def _asked(values: Iterable[Expr]) -> dict[str, None]:

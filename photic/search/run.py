@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal
@@ -40,11 +40,17 @@ LIMITS = Limits(rows=100_000, seconds=1.5, steps=40)
 
 @dataclass(frozen=True, slots=True)
 class EGraph:
-    """Classes of equal values. ``free``: the axes that a class depends on."""
+    """Classes of equal values. ``free``: the axes that a class depends on.
+
+    ``vanishing``: for the body of each reduction the index conditions (numbers of leaves) of which
+    every one implies where it does not hold that the body is the identity of the reduction (0 of a
+    sum, -inf of a maximum), given that other values are finite there.
+    """
 
     classes: dict[int, tuple[ENode, ...]]
     roots: tuple[int, ...]
     free: dict[int, frozenset[str]]
+    vanishing: dict[int, frozenset[int]]
     table: Table
     stopped: Stop
     matches: dict[str, int]
@@ -177,10 +183,19 @@ def _read(
         for row in (one for one in functions[name].rows if not one.subsumed):
             node = reader.node(name, functions[name], row)
             classes.setdefault(reader.number(row.output), []).append(node)
+    neutral: dict[tuple[str, int], set[int]] = {}
+    for row in functions["neutral"].rows:
+        op, (value, condition) = (
+            engine.value_to_string(row.inputs[0]),
+            map(reader.number, row.inputs[1:]),
+        )
+        leaves = (one.attributes[0] for one in classes[condition] if one.op == "Leaf")
+        neutral.setdefault((op, value), set()).update(map(int, leaves))
     return EGraph(
         {number: tuple(nodes) for number, nodes in classes.items()},
         tuple(tops[number] for number in range(roots)),
         _free(classes, table),
+        _vanishing(classes, neutral),
         table,
         stopped,
         matches,
@@ -203,3 +218,16 @@ def _free(classes: Mapping[int, Sequence[ENode]], table: Table) -> dict[int, fro
         if fewer == free:
             return free
         free.update(fewer)
+
+
+def _vanishing(
+    classes: Mapping[int, Sequence[ENode]], neutral: Mapping[tuple[str, int], Collection[int]]
+) -> dict[int, frozenset[int]]:
+    """For each body of reductions the conditions under which it is the identity of all of them."""
+    found: dict[int, frozenset[int]] = {}
+    for node in (one for nodes in classes.values() for one in nodes):
+        if node.op in ("Reduce", "Fold"):
+            body = node.children[-1]
+            here = frozenset(neutral.get((str(node.attributes[0]), body), ()))
+            found[body] = found.get(body, here) & here
+    return found

@@ -1,8 +1,9 @@
 """The sampler: every rule on random small values, judged by the evaluator in float64.
 
 A firing counts if the rule matched. Then each class that it made larger is judged: all operations
-of the class are evaluated, folds in one pass over tiles, and must agree. For a near miss the rule
-must not match at all.
+of the class are evaluated, folds in one pass over tiles, and must agree. Where the body of a
+reduction is known to vanish, it must be the reduction's identity. For a near miss the rule must not
+match at all.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from rules.instances import HITS, MISSES, RELATIVE, Draw, Make
-from search.lowered import run_region
+from rules.draw import Draw, Make
+from rules.instances import HITS, MISSES, RELATIVE
+from search.lowered import run_region, run_stores
 
 from photic.forms.eval import Array
 from photic.ir.dim import var
-from photic.ir.dtype import FLOAT32
-from photic.ir.index import Buffer, Store
+from photic.ir.dtype import BOOL, FLOAT32
+from photic.ir.index import Buffer, Expr, Store
 from photic.search.extract import Choice, choose, order, region_of, runnable, stored_by_default
 from photic.search.rules import rules_without
 from photic.search.rules.record import Rule
@@ -64,8 +66,9 @@ def sample(rule: Rule, firings: int, misses: int, hits: Make, near: Iterable[Mak
         assert graph.stopped in ("saturated", "steps"), graph.problem
         assert graph.matches[rule.name], f"{rule.name} does not fire on its own instances"
         counts.update(graph.matches)
-        count, found = judge(graph, draw.arrays())
-        judged, wrong = judged + count, wrong + found
+        arrays = draw.arrays()
+        for count, found in (judge(graph, arrays), judge_vanishing(graph, arrays)):
+            judged, wrong = judged + count, wrong + found
     on_misses = _fired_on(rule, tuple(near), misses, rng) if misses else 0
     fired = counts[rule.name]
     return Sampled(fired, judged, tuple(wrong), misses, on_misses, counts)
@@ -98,6 +101,46 @@ def judge(graph: EGraph, arrays: Mapping[str, Array]) -> tuple[int, list[str]]:
                 if not np.allclose(result, first, rtol=RTOL, atol=RTOL * scale, equal_nan=True):
                     wrong.append(f"{acyclic[0][number]}: {first}; {choice[number]}: {result}")
     return count, wrong
+
+
+IDENTITIES = {"sum": 0.0, "max": -np.inf}
+
+
+def judge_vanishing(graph: EGraph, arrays: Mapping[str, Array]) -> tuple[int, list[str]]:
+    """How many bodies are known to vanish somewhere, and those that do not."""
+    base = choose(graph, random.Random(0), 0.0, {})
+    count, wrong = 0, []
+    for node in (one for nodes in graph.classes.values() for one in nodes):
+        if node.op not in ("Reduce", "Fold") or not graph.vanishing[node.children[-1]]:
+            continue
+        body, identity = node.children[-1], IDENTITIES[str(node.attributes[0])]
+        count += 1
+        for leaf in graph.vanishing[body]:
+            condition = graph.table.leaves[leaf]
+            free = graph.free[body] | {axis.name for axis in condition.free}
+            values = _over(graph, free, body, base, arrays)
+            where = _where(graph, free, condition)
+            if not (values[~where] == identity).all():
+                wrong.append(f"{node} where not {condition}: {values[~where]}")
+    return count, wrong
+
+
+def _over(
+    graph: EGraph, free: frozenset[str], number: int, choice: Choice, arrays: Mapping[str, Array]
+) -> Array:
+    """The elements of a class at all points of some axes, those that it depends on among them."""
+    values = _evaluated(graph, number, choice, arrays)
+    shape = [graph.table.axes[name].extent for name in sorted(free)]
+    own = [n if name in graph.free[number] else 1 for name, n in zip(sorted(free), shape)]
+    return np.broadcast_to(values.reshape(own), shape)
+
+
+def _where(graph: EGraph, free: frozenset[str], condition: Expr) -> Array:
+    """Whether an index condition holds, at all points of some axes."""
+    axes = tuple(graph.table.axes[name] for name in sorted(free))
+    index = tuple(var(axis.name, axis.extent) for axis in axes)
+    target = Buffer("where", tuple(axis.extent for axis in axes), BOOL)
+    return run_stores([Store(target, axes, index, condition)], {})["where"]
 
 
 def _evaluated(graph: EGraph, number: int, choice: Choice, arrays: Mapping[str, Array]) -> Array:

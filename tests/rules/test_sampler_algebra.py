@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rules.instances import HITS, Draw, I, J, most, total
+from rules.draw import Draw, I, J, most, total
+from rules.instances import HITS
 from rules.sampler import FIRINGS, NEAR_MISSES, judge, sample, sample_known
 from search.lowered import PATIENT
 
@@ -14,12 +15,13 @@ from photic.ir import index as form
 from photic.ir.dtype import FLOAT64
 from photic.ir.index import Expr
 from photic.search.rules import TOPICS
-from photic.search.rules.algebra import ALGEBRA
 from photic.search.rules.record import Rule
 from photic.search.run import saturate
 
+ALGEBRA = TOPICS["algebra"]
 
-@pytest.mark.parametrize("rule", ALGEBRA, ids=lambda rule: rule.name)
+
+@pytest.mark.parametrize("rule", (*ALGEBRA, *TOPICS["ranges"]), ids=lambda rule: rule.name)
 def test_a_rule_equates_equal_values_and_lets_near_misses_pass(rule: Rule) -> None:
     found = sample_known(rule, FIRINGS, NEAR_MISSES)
     assert found.firings >= FIRINGS and found.judged > 0

@@ -8,7 +8,8 @@ from functools import cache
 
 import numpy as np
 import pytest
-from rules.instances import RELATIVE, Draw, I, J, N, most, operand, total
+from rules.draw import Draw, I, J, N, most, total
+from rules.instances import RELATIVE, operand
 from rules.sampler import FIRINGS, NEAR_MISSES, Sampled, judge, sample_known
 from search.lowered import PATIENT
 

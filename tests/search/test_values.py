@@ -6,6 +6,7 @@ import hashlib
 import math
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from search.value_programs import (
     KEYS,
     ROWS,
     block,
+    layer,
     mixed,
     naive,
     row,
@@ -28,7 +30,7 @@ from search.value_programs import (
 import photic as ph
 from photic.search.language import ENode
 from photic.search.rules import rules_without
-from photic.search.run import EGraph, Limits, minimal_rules, saturate
+from photic.search.run import LIMITS, EGraph, Limits, minimal_rules, saturate
 
 
 def graph_of(tensor: ph.Tensor) -> EGraph:
@@ -144,6 +146,104 @@ def test_a_layer_with_quantised_weights_norms_and_rotary_positions_saturates_sma
     graph = saturate([one.value for one in roots], RULES, PATIENT)
     assert graph.stopped == "saturated" and graph.rows < 5000
     assert len(folds(graph)) >= 2
+
+
+def test_a_whole_layer_ends_in_time() -> None:
+    values = [one.value for one in region_stores(y=layer(2, 6, 8, 8))]
+    start = time.process_time()  # seconds of this process: other work on the machine is not ours
+    graph = saturate(values, RULES, LIMITS)
+    assert time.process_time() - start < 2.0
+    assert graph.stopped in ("saturated", "rows", "seconds") and len(folds(graph)) >= 2
+
+
+# --- where terms vanish -------------------------------------------------------------------
+
+
+def conditions(graph: EGraph, kind: str) -> list[set[str]]:
+    """The conditions under which the bodies of a reduction (or of folds) vanish, as text."""
+    nodes = [node for nodes in graph.classes.values() for node in nodes]
+    found = [node for node in nodes if node.op in ("Reduce", "Fold")]
+    bodies = [one.children[-1] for one in found if kind in (one.op, one.attributes[0])]
+    return [{str(graph.table.leaves[leaf]) for leaf in graph.vanishing[one]} for one in bodies]
+
+
+def window() -> ph.Tensor:
+    keys, rows = ph.arange(KEYS), ph.arange(ROWS)[:, None]
+    return (keys < rows + 3) & (rows < keys + 2)
+
+
+MASKED: dict[str, tuple[Callable[[], ph.Tensor], int]] = {
+    "below the diagonal": (scores, 1),
+    "the library's own": (
+        lambda: ph.where(ph.arange(KEYS) <= ph.arange(ROWS)[:, None], scores(False), -math.inf),
+        1,
+    ),
+    "the opposite condition": (lambda: ph.where(~window(), -math.inf, scores(False)), 2),
+    "a window": (lambda: ph.where(window(), scores(False), -math.inf), 2),
+    "added to the scores": (lambda: scores(False) + ph.where(window(), 0.0, -math.inf), 2),
+    "half floats": (
+        lambda: ph.where(window(), scores(False).astype("float16"), -math.inf).astype("float32"),
+        2,
+    ),
+    "a bias behind the mask": (lambda: scores() * 0.5 + ph.input("bias", (ROWS, KEYS)), 1),
+}
+
+
+@pytest.mark.parametrize("name", MASKED)
+def test_masked_weights_vanish_in_the_maximum_and_in_both_sums(name: str) -> None:
+    found, count = MASKED[name]
+    graph = graph_of(mixed(weights(found(), math.e)))
+    (top,) = conditions(graph, "max")
+    assert len(top) == count
+    assert conditions(graph, "Fold") == [top, top]
+
+
+def test_the_condition_that_makes_weights_vanish_is_the_mask() -> None:
+    graph = graph_of(naive())
+    (top,) = conditions(graph, "max")
+    (column,) = {
+        str(n.attributes[1]) for ns in graph.classes.values() for n in ns if n.op == "Fold"
+    }
+    (text,) = top
+    assert text.startswith("positive(3 + ") and text.endswith(f" - {column})")
+
+
+def test_a_large_negative_mask_is_none() -> None:
+    seen = ph.arange(KEYS) <= ph.arange(ROWS)[:, None]
+    graph = graph_of(mixed(weights(ph.where(seen, scores(False), -1e30), math.e)))
+    assert not any(conditions(graph, "max")) and not any(conditions(graph, "Fold"))
+
+
+def test_a_mask_from_data_is_none() -> None:
+    seen = ph.input("seen", (ROWS, KEYS), "bool")
+    graph = graph_of(mixed(weights(ph.where(seen, scores(False), -math.inf), math.e)))
+    assert not any(conditions(graph, "max")) and not any(conditions(graph, "Fold"))
+
+
+def test_a_body_of_a_sum_and_of_a_maximum_vanishes_only_where_both_may_leave_it_out() -> None:
+    masked = ph.where(ph.arange(11) < ph.arange(3)[:, None], row(), -math.inf)
+    outputs = {"y": ph.sum(masked, axis=-1), "z": ph.max(masked, axis=-1)}
+    graph = saturated(region_stores(**outputs))
+    assert set(graph.vanishing.values()) == {frozenset()}
+
+
+def test_padding_vanishes_in_the_sum_over_a_window() -> None:
+    x = ph.pad(ph.input("x", (4, 6)), ((1, 1), (1, 1)))
+    graph = graph_of(ph.sum(x[1:5, 1:7] * ph.input("w", (4, 6)), axis=-1))
+    assert not any(conditions(graph, "sum"))  # the views cancel
+    shifted = graph_of(ph.sum(x[0:4, 0:6] * ph.input("w", (4, 6)), axis=-1))
+    assert all(len(one) == 2 for one in conditions(shifted, "sum"))
+
+
+def test_comparisons_of_whole_numbers_that_may_wrap_are_no_index_conditions() -> None:
+    small = ph.arange(KEYS).astype("int8") * 100 < ph.arange(ROWS)[:, None].astype("int8")
+    graph = graph_of(mixed(weights(ph.where(small, scores(False), -math.inf), math.e)))
+    assert not any(conditions(graph, "max"))
+
+
+def test_without_the_topic_nothing_vanishes() -> None:
+    values = [one.value for one in region_stores(y=naive())]
+    assert not any(saturate(values, rules_without("ranges"), PATIENT).vanishing.values())
 
 
 # --- refused --------------------------------------------------------------------------------

@@ -82,3 +82,12 @@ def block(heads: int, rows: int, depth: int, size: int) -> ph.Tensor:
     share = weights(ph.where(seen, found, -math.inf), math.e)
     mixed = ph.swapaxes(share @ ph.swapaxes(values, 0, 1), 0, 1).reshape(rows, width)
     return mixed @ quantised("o", width, width, size)
+
+
+def layer(heads: int, rows: int, depth: int, size: int) -> ph.Tensor:
+    """A whole layer: ``block``, then a norm and a gated product, both added to x."""
+    width = heads * depth
+    x = ph.input("x", (rows, width)) + block(heads, rows, depth, size)
+    normed = ph.rms_norm(x, ph.input("second_norm", (width,)))
+    gate, up = (normed @ quantised(name, width, 2 * width, size) for name in ("gate", "up"))
+    return x + (ph.silu(gate) * up) @ quantised("down", 2 * width, width, size)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from photic.search.rules.algebra import ALGEBRA
 from photic.search.rules.folds import FOLDS
-from photic.search.rules.record import Rule
+from photic.search.rules.record import Rule, read
 
-TOPICS: dict[str, tuple[Rule, ...]] = {"algebra": ALGEBRA, "folds": FOLDS}
+TOPICS: dict[str, tuple[Rule, ...]] = {
+    "algebra": read("algebra", Rule),
+    "folds": FOLDS,
+    "ranges": read("ranges", Rule),
+}
 
 
 def rules_without(*topics: str) -> tuple[Rule, ...]:

@@ -2,8 +2,8 @@
 
 ``o = sum_j h(a, r)*v`` with ``r = max_j a`` and ``h(a, r) = h(a, r')*w(r', r)``: whenever the
 running maximum goes from r' to r, what was summed so far is multiplied by w(r', r). The pairs
-``(h, w)`` are a table of ``Entry``; the rules name no operation besides. ``h`` and ``w`` are
-written over ``a``, ``r`` and ``old``, ``new``; other names are bound by ``h`` and explained by
+``(h, w)`` are the table ``pairs.toml``; the rules of ``folds.toml`` name no operation. h and w are
+written over ``a``, ``r`` and ``old``, ``new``; other names are bound by h and explained by
 ``when``. An entry must satisfy h(r, r) = 1 and h(-inf, r) = 0 where r is a finite number.
 
 Around every entry: where ``guarded``, the value relative to r is 0 while r is still -inf, as
@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from photic.search.rules.record import Rule, all_independent
+from photic.search.rules.record import Rule, read
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,44 +33,7 @@ class Entry:
     why: str
 
 
-_MINUS = "(= (number n) -1.0)"
-_POSITIVE = "(= v{0} (number {0})) (< 0.0 v{0}) (< v{0} inf)"
-
-ENTRIES: tuple[Entry, ...] = (
-    Entry(
-        "a power of two of the distance",
-        "(exp2 (add a (mul n r)))",
-        "(exp2 (add old (mul n new)))",
-        True,
-        _MINUS,
-        "2**(a - r) = 2**(a - r') * 2**(r' - r)",
-    ),
-    Entry(
-        "a power of the distance",
-        "(exp2 (mul c (add a (mul n r))))",
-        "(exp2 (mul c (add old (mul n new))))",
-        True,
-        f"{_MINUS} {_POSITIVE.format('c')}",
-        "any base: 2**(c*(a - r)) with c > 0",
-    ),
-    Entry(
-        "a power of the scaled distance",
-        "(exp2 (mul c (mul b (add a (mul n r)))))",
-        "(exp2 (mul c (mul b (add old (mul n new)))))",
-        True,
-        f"{_MINUS} {_POSITIVE.format('b')} {_POSITIVE.format('c')}",
-        "the same with a scale outside the distance",
-    ),
-    Entry(
-        "a power of the distance to a finite maximum",
-        "(exp2 (mul c (add a (mul n (select (and (less_than r i) (less_than l r)) r z)))))",
-        "(exp2 (mul c (add old (mul n new))))",
-        False,
-        f"{_MINUS} {_POSITIVE.format('c')} (= (number z) 0.0) (= (number i) inf)"
-        " (= (number l) -inf)",
-        "where the maximum is infinite 0 stands for it: rows of -inf give 0 and not NaN",
-    ),
-)
+ENTRIES = read("pairs", Entry)
 
 Tree = str | list["Tree"]
 
@@ -145,22 +108,7 @@ def _relative(entry: Entry) -> Rule:
 def fold_rules(entries: Iterable[Entry]) -> Iterator[Rule]:
     """The rules of dependent reductions for a table."""
     yield from map(_relative, entries)
-    yield Rule(
-        name="relative: a product",
-        left='(relative x h) (= e (Prod "flat" d s)) (part s x q)',
-        right="(relative e h)",
-        when="(= h (Running j r a p g w u)) " + all_independent('(+ "max " j)', "q"),
-        why="a factor that does not depend on r takes part in no rescaling",
-        kind="fact",
-    )
-    yield Rule(
-        name="fold",
-        left='(Reduce "sum" j x)',
-        right='(Fold "sum" j h x)',
-        when="(relative x h) (= h (Running j r a p g w u))",
-        why="the sum shares a pass with the maximum; a term may get weight 0 by a later maximum",
-        kind="finite",
-    )
+    yield from read("folds", Rule)
 
 
 FOLDS: tuple[Rule, ...] = tuple(fold_rules(ENTRIES))
