@@ -8,17 +8,18 @@ fused multiply-add is written where a sum accumulates a product, and nowhere els
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import accumulate
 
 from photic.codegen.dialect import Dialect, Need
-from photic.codegen.tile import TilePrinter
+from photic.codegen.tile import print_tile
 from photic.codegen.words import Words, dim_text, size_name
-from photic.ir.dim import Dim, Symbol, Var, bounds, mul, product, symbols
+from photic.ir.dim import Dim, Var, symbols
 from photic.ir.index import Buffer, dims_in
-from photic.ir.program import ROW_MAJOR
+from photic.ir.program import ROW_MAJOR, Layout
+from photic.loops.layout import aligned_bytes
 from photic.loops.nest import Clip, Fit, Loop, Nest, Part, Tile, parallel_loops, tiles
-
-ALIGNMENT = 64  # bytes; one cache line
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,83 +31,48 @@ class Source:
     needs: frozenset[Need]
 
 
-@dataclass(slots=True)
-class _Printer:
-    """Lines so far."""
-
-    nest: Nest
-    dialect: Dialect
-    words: Words = field(default_factory=Words)
-
-
 def render(nest: Nest, slots: dict[str, int], dialect: Dialect) -> Source:
     """The source of a nest. ``slots`` says where each symbolic size stands in the sizes array."""
-    printer = _Printer(nest, dialect)
-    words = printer.words
-    words.line(dialect.kernel.format(name=nest.name) + " {")
-    words.indent += 1
-    written = {tile.store.buffer for tile in tiles(nest.body)}
-    for number, one in enumerate(nest.parameters):
-        kind = "char" if one in written else "const char"
-        words.line(kind + " " + dialect.pointer.format(name=one.name, number=number))
-    for buffer, start in scratch_offsets(nest).items():
-        words.line(f"char *restrict {buffer.name} = scratch + {start};")
-    for symbol in sorted(_symbols(nest), key=lambda one: one.name):
-        if symbol.name in slots:
-            words.line(f"const int64_t {size_name(symbol)} = sizes[{slots[symbol.name]}];")
-    loops, body = parallel_loops(nest)
-    words.line("for (int64_t item = begin; item < end; item++) {")
-    words.indent += 1
-    _decode(words, [loop.axis for loop in loops])
-    _parts(printer, body)
-    words.close()
-    words.close()
+    words, layouts = Words(), dict(zip(nest.parameters, nest.layouts, strict=True))
+    layouts |= dict.fromkeys(nest.scratch, ROW_MAJOR)
+    with words.block(dialect.kernel.format(name=nest.name)):
+        written = {tile.store.buffer for tile in tiles(nest.body)}
+        for number, one in enumerate(nest.parameters):
+            kind = "char" if one in written else "const char"
+            words.line(kind + " " + dialect.pointer.format(name=one.name, number=number))
+        for one, start in zip(nest.scratch, scratch_starts(nest), strict=False):
+            words.line(f"char *restrict {one.name} = scratch + {start};")
+        shapes = (extent for one in nest.parameters for extent in one.shape)
+        found = {symbol for dim in (*shapes, *_dims(nest.body)) for symbol in symbols(dim)}
+        for symbol in sorted(found, key=lambda one: one.name):
+            if symbol.name in slots:
+                words.line(f"const int64_t {size_name(symbol)} = sizes[{slots[symbol.name]}];")
+        loops, body = parallel_loops(nest)
+        with words.block("for (int64_t item = begin; item < end; item++)"):
+            _decode(words, [loop.axis for loop in loops])
+            _parts(words, layouts, body)
     return Source(nest.name, "\n".join(words.lines) + "\n", frozenset(words.needs))
 
 
-def scratch_offsets(nest: Nest) -> dict[Buffer, int]:
-    """Where the buffers of one parallel item lie in its scratch, in bytes."""
-    offsets: dict[Buffer, int] = {}
-    total = 0
-    for buffer in nest.scratch:
-        offsets[buffer] = total
-        total += -(-_most_bytes(buffer) // ALIGNMENT) * ALIGNMENT
-    return offsets
+def scratch_starts(nest: Nest) -> list[int]:
+    """Where each buffer of one parallel item begins in its scratch, and the end, in bytes."""
+    return list(accumulate((aligned_bytes(one, ROW_MAJOR) for one in nest.scratch), initial=0))
 
 
-def scratch_bytes(nest: Nest) -> int:
-    """Bytes of scratch that one parallel item needs, at the largest sizes."""
-    return sum(-(-_most_bytes(one) // ALIGNMENT) * ALIGNMENT for one in nest.scratch)
-
-
-def _most_bytes(buffer: Buffer) -> int:
-    return bounds(mul(product(buffer.shape), buffer.dtype.bytes))[1]
-
-
-def _symbols(nest: Nest) -> set[Symbol]:
-    found: set[Symbol] = set()
-    dims: list[Dim] = [one for buffer in nest.parameters for one in buffer.shape]
-    dims += _loop_dims(nest.body)
-    for tile in tiles(nest.body):
-        dims += [*tile.store.index, *dims_in(tile.store.value)]
-        if tile.lanes is not None and tile.lanes.valid is not None:
-            dims.append(tile.lanes.valid)
-    for dim in dims:
-        found |= symbols(dim)
-    return found
-
-
-def _loop_dims(parts: tuple[Part, ...]) -> list[Dim]:
-    found: list[Dim] = []
+def _dims(parts: Iterable[Part]) -> Iterator[Dim]:
+    """Every index, extent and limit of the parts."""
     for part in parts:
-        if isinstance(part, Loop):
-            found += [part.axis.extent, *_loop_dims(part.body)]
-        elif isinstance(part, Clip):
-            found += [part.available, *_loop_dims(part.body)]
-        elif isinstance(part, Fit):
-            found += [part.needed, part.available]
-            found += _loop_dims(part.whole) + _loop_dims(part.rest)
-    return found
+        match part:
+            case Loop(axis=axis, body=body):
+                yield from (axis.extent, *_dims(body))
+            case Clip(available=available, body=body):
+                yield from (available, *_dims(body))
+            case Fit(needed=needed, available=available):
+                yield from (needed, available, *_dims(part.whole + part.rest))
+            case Tile(store=store, lanes=lanes):
+                yield from (*store.index, *dims_in(store.value))
+                if lanes is not None and lanes.valid is not None:
+                    yield lanes.valid
 
 
 def _decode(words: Words, axes: list[Var]) -> None:
@@ -120,42 +86,22 @@ def _decode(words: Words, axes: list[Var]) -> None:
     words.line(f"const int64_t {axes[0].name} = left;")
 
 
-def _parts(printer: _Printer, parts: tuple[Part, ...]) -> None:
+def _parts(words: Words, layouts: dict[Buffer, Layout], parts: tuple[Part, ...]) -> None:
     for part in parts:
-        if isinstance(part, Loop):
-            name = part.axis.name
-            extent = dim_text(part.axis.extent)
-            printer.words.line(f"for (int64_t {name} = 0; {name} < {extent}; {name}++) {{")
-            printer.words.indent += 1
-            _parts(printer, part.body)
-            printer.words.close()
-        elif isinstance(part, Clip):
-            size, left = dim_text(part.size), dim_text(part.available)
-            text = f"{size} < {left} ? {size} : {left}"
-            printer.words.line(f"const int64_t {size_name(part.symbol)} = {text};")
-            _parts(printer, part.body)
-        elif isinstance(part, Fit):
-            _fit(printer, part)
-        else:
-            _tile(printer, part)
-
-
-def _fit(printer: _Printer, part: Fit) -> None:
-    words = printer.words
-    words.line(f"if ({dim_text(part.needed)} <= {dim_text(part.available)}) {{")
-    words.indent += 1
-    _parts(printer, part.whole)
-    words.indent -= 1
-    words.line("} else {")
-    words.indent += 1
-    _parts(printer, part.rest)
-    words.close()
-
-
-def _tile(printer: _Printer, tile: Tile) -> None:
-    printer.words.line("{")
-    printer.words.indent += 1
-    layouts = dict(zip(printer.nest.parameters, printer.nest.layouts, strict=True))
-    layouts |= dict.fromkeys(printer.nest.scratch, ROW_MAJOR)
-    TilePrinter(tile, layouts, printer.words).print_store()
-    printer.words.close()
+        match part:
+            case Loop(axis=axis, body=body):
+                with words.loop(axis.name, axis.extent):
+                    _parts(words, layouts, body)
+            case Clip(body=body):
+                size, left = dim_text(part.size), dim_text(part.available)
+                text = f"{size} < {left} ? {size} : {left}"
+                words.line(f"const int64_t {size_name(part.symbol)} = {text};")
+                _parts(words, layouts, body)
+            case Fit(needed=needed, available=available):
+                with words.block(f"if ({dim_text(needed)} <= {dim_text(available)})", end=""):
+                    _parts(words, layouts, part.whole)
+                with words.block("} else"):
+                    _parts(words, layouts, part.rest)
+            case Tile():
+                with words.block(""):
+                    print_tile(part, layouts, words)

@@ -1,25 +1,27 @@
 """The register tiles of one tile statement: which values exist, where, and under which conditions.
 
 A ``Value`` holds a C name for each point of the unrolled variables that it varies over. A ``Frame``
-is what the printing of one statement shares: the scopes of values already computed, the conditions
-that hold, the lanes. Values are made elsewhere (``tile``, ``access``, ``reduce``).
+is where printing stands in one statement: the scopes of values already computed, the conditions
+that hold, the lanes. Equal values are computed once a scope. How a value is computed is said
+elsewhere (``tile``, ``access``, ``reduce``).
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from photic.codegen.words import Words
-from photic.ir.dim import Atom, Dim, Var, add, mul, var
-from photic.ir.dtype import DType
-from photic.ir.index import Buffer, Expr
+from photic.ir import index as form
+from photic.ir.dim import Atom, Dim, Var, add, coefficient_of, is_within, mul, var
+from photic.ir.dtype import BOOL, DType
+from photic.ir.index import Access, Buffer, Expr, Over
 from photic.ir.program import Layout
 from photic.loops.nest import Lanes, Tile
 
-Point = tuple[int, ...]
+Point = dict[Var, int]
 Key = tuple[object, ...]
 
 
@@ -27,31 +29,52 @@ Key = tuple[object, ...]
 class Value:
     """C names by point; ``over`` are the unrolled variables it varies over, in tile order."""
 
-    names: dict[Point, str]
+    names: dict[tuple[int, ...], str]
     over: tuple[Var, ...]
     vector: bool
     dtype: DType
 
-    def name(self, over: tuple[Var, ...], point: Point) -> str:
+    def name(self, point: Point) -> str:
         """The name at a point of these variables, or of more."""
-        at = dict(zip(over, point, strict=True))
-        return self.names[tuple(at[one] for one in self.over)]
+        return self.names[tuple(point[one] for one in self.over)]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Frame:
-    """The state of printing one statement; ``emit`` gives the register tile of a value."""
+    """Where printing stands; ``compute`` prints a value whose ``operands`` are known."""
 
     tile: Tile
     layouts: dict[Buffer, Layout]
     words: Words
-    emit: Callable[[Expr], Value]
+    compute: Callable[[Frame, Expr], Value]
     lanes: Lanes | None
     inside_lanes: bool
-    guard: tuple[Expr, ...] = ()
-    scopes: list[dict[Key, Value]] = field(default_factory=lambda: [{}])
     valid: dict[int, str] = field(default_factory=dict)  # how many lanes of each vector count
+    guard: tuple[Expr, ...] = ()
+    scopes: tuple[dict[Key, Value], ...] = field(default_factory=lambda: ({},))
     safe: dict[Expr, bool] = field(default_factory=dict)
+
+    # --- the same frame, but ------------------------------------------------------------------
+
+    def scope(self) -> Frame:
+        """Values computed there are not known outside."""
+        return replace(self, scopes=(*self.scopes, {}))
+
+    def under(self, terms: tuple[Expr, ...]) -> Frame:
+        """These conditions, and no others, hold."""
+        return replace(self, guard=terms)
+
+    def counted(self, lanes: Lanes, count: int) -> Frame:
+        """A scope with another number of vectors side by side."""
+        return replace(self.scope(), lanes=Lanes(lanes.axis, lanes.width, count, None, True))
+
+    def partly(self, vectors: int, valid: str) -> Frame:
+        """Only so many lanes of the vectors count."""
+        names = {}
+        for number in range(vectors):
+            text = f"lane_count({valid} - {number * self.width}, {self.width})"
+            names[number] = self.words.declare("const int", text)
+        return replace(self, valid=names)
 
     # --- points -----------------------------------------------------------------------------
 
@@ -60,20 +83,20 @@ class Frame:
         """Lanes of a vector where the tile's variable runs across them, else 1."""
         return self.lanes.width if self.lanes is not None else 1
 
-    def over(self, free: frozenset[Var]) -> tuple[Var, ...]:
-        """The unrolled variables (and the vectors side by side) among the free ones."""
-        axes = [one for one in self.tile.unrolled if one in free]
-        if self.lanes is not None and self.lanes.count > 1 and self.is_vector(free):
-            axes.append(self.lanes.axis)
-        return tuple(axes)
+    def spread(self, free: frozenset[Var]) -> tuple[tuple[Var, ...], bool]:
+        """Over what a value with these free variables varies, and whether it is a vector."""
+        vector = self.lanes is not None and self.inside_lanes and self.lanes.axis in free
+        return self.in_order(free), vector
 
-    def is_vector(self, free: frozenset[Var]) -> bool:
-        """True if a value with these free variables differs from lane to lane."""
-        return self.lanes is not None and self.inside_lanes and self.lanes.axis in free
+    def in_order(self, axes: Collection[Var]) -> tuple[Var, ...]:
+        """The unrolled variables among these, in tile order; that of the vectors comes last."""
+        order = [*self.tile.unrolled, *([self.lanes.axis] if self.lanes is not None else [])]
+        return tuple(one for one in order if one in axes)
 
     def points(self, over: tuple[Var, ...]) -> Iterator[Point]:
         """Every point of the unrolled variables."""
-        return itertools.product(*(range(self.count(one)) for one in over))
+        for numbers in itertools.product(*(range(self.count(one)) for one in over)):
+            yield dict(zip(over, numbers, strict=True))
 
     def count(self, one: Var) -> int:
         """How many values of an unrolled variable stand side by side."""
@@ -82,77 +105,88 @@ class Frame:
         assert isinstance(one.extent, int)
         return one.extent
 
-    def table(self, over: tuple[Var, ...], point: Point, lane: Dim) -> dict[Atom, Dim]:
+    def table(self, point: Point, lane: Dim) -> dict[Atom, Dim]:
         """Index values at a point and at one lane of its vector."""
-        table: dict[Atom, Dim] = dict(zip(over, point, strict=True))
+        table: dict[Atom, Dim] = dict(point.items())
         if self.lanes is not None and self.inside_lanes:
             axis = self.lanes.axis
             base = var(axis.name, axis.extent) if self.lanes.reduced else 0
-            table[axis] = add(add(base, lane), mul(table.get(axis, 0), self.lanes.width))
+            table[axis] = add(add(base, lane), mul(point.get(axis, 0), self.lanes.width))
         return table
 
-    def vector_number(self, over: tuple[Var, ...], point: Point) -> int:
-        """Which of the vectors side by side a point names."""
-        assert self.lanes is not None
-        return dict(zip(over, point, strict=True)).get(self.lanes.axis, 0)
+    def step(self, index: Dim) -> Dim | None:
+        """How far an index moves from lane to lane, if it moves evenly."""
+        return coefficient_of(index, self.lanes.axis) if self.lanes is not None else 0
 
-    def in_order(self, axes: set[Var]) -> tuple[Var, ...]:
-        """Variables in tile order."""
-        order = [*self.tile.unrolled, *([self.lanes.axis] if self.lanes is not None else [])]
-        return tuple(one for one in order if one in axes)
+    def valid_at(self, point: Point) -> str:
+        """How many lanes of the vector at a point count; empty if all do."""
+        return self.valid.get(point.get(self.lanes.axis, 0), "") if self.lanes is not None else ""
 
-    # --- scopes -----------------------------------------------------------------------------
+    # --- values -----------------------------------------------------------------------------
 
-    @contextmanager
-    def scope(self) -> Iterator[None]:
-        """Values computed inside are forgotten at the end."""
-        self.scopes.append({})
-        yield
-        self.scopes.pop()
+    def emit(self, expr: Expr) -> Value:
+        """The register tile of a value, computed now unless it already is."""
+        stack = [expr]
+        while True:
+            one = stack[-1]
+            waiting = [part for part in operands(one) if self.known(self.key(part)) is None]
+            stack += reversed(waiting)
+            if not waiting:
+                value = self.once(self.key(stack.pop()), partial(self.compute, self, one))
+                if not stack:
+                    return value
 
-    @contextmanager
-    def under(self, terms: tuple[Expr, ...]) -> Iterator[None]:
-        """These conditions, and no others, hold inside."""
-        before = self.guard
-        self.guard = terms
-        yield
-        self.guard = before
-
-    @contextmanager
-    def counted(self, lanes: Lanes, count: int) -> Iterator[None]:
-        """Another number of vectors side by side."""
-        before = self.lanes
-        self.lanes = Lanes(lanes.axis, lanes.width, count, None, True)
-        yield
-        self.lanes = before
+    def key(self, expr: Expr) -> Key:
+        """What a value's register tile depends on."""
+        return (expr, () if self.is_safe(expr) else self.guard, self.lanes)
 
     def known(self, key: Key) -> Value | None:
         """A value computed in this scope or one around it."""
         return next((one[key] for one in reversed(self.scopes) if key in one), None)
 
-    # --- lines ------------------------------------------------------------------------------
+    def once(self, key: Key, make: Callable[[], Value]) -> Value:
+        """The value known under a key, made now if there is none."""
+        found = self.known(key)
+        if found is None:
+            found = self.scopes[-1][key] = make()
+        return found
+
+    def is_safe(self, expr: Expr) -> bool:
+        """True if no load inside needs a guard: every index is provably in range."""
+        if expr not in self.safe:
+            for one in form.walk(expr):
+                inner = (value for _, value in form.data_in(form.dims_of(one.attribute)))
+                parts = (*one.children, *inner)
+                self.safe[one] = _is_in_range(one) and all(self.safe[part] for part in parts)
+        return self.safe[expr]
+
+    def value(
+        self, over: tuple[Var, ...], vector: bool, dtype: DType, name: Callable[[Point], str]
+    ) -> Value:
+        """The value with this name at each point."""
+        names = {tuple(point.values()): name(point) for point in self.points(over)}
+        return Value(names, over, vector, dtype)
 
     def declare(self, dtype: DType, lanes: int, text: str) -> str:
         """A new constant C variable."""
-        name = self.words.fresh()
-        self.words.line(f"const {self.words.type(dtype.short, lanes)} {name} = {text};")
-        return name
+        return self.words.declare(f"const {self.words.type(dtype.short, lanes)}", text)
 
     def splat(self, value: Value) -> Value:
         """A scalar value repeated over the lanes; a vector as it is."""
         if value.vector:
             return value
-        names = {}
-        for point, name in value.names.items():
-            key = ("splat", name, value.dtype, self.width)
-            found = self.known(key)
-            if found is None:
-                text = self.words.call("splat", value.dtype.short, self.width, name)
-                made = self.declare(value.dtype, self.width, text)
-                found = Value({(): made}, (), True, value.dtype)
-                self.scopes[-1][key] = found
-            names[point] = found.names[()]
-        return Value(names, value.over, True, value.dtype)
+
+        def name(point: Point) -> str:
+            scalar = value.name(point)
+            key = ("splat", scalar, value.dtype, self.width)
+            return self.once(key, lambda: self.repeated(scalar, value.dtype)).name({})
+
+        return self.value(value.over, True, value.dtype, name)
+
+    def repeated(self, name: str, dtype: DType) -> Value:
+        """A vector with the same number in every lane."""
+        text = self.words.call("splat", dtype.short, self.width, name)
+        return Value({(): self.declare(dtype, self.width, text)}, (), True, dtype)
 
     def joined(self, op: str, short: str, values: list[Value], dtype: DType) -> Value:
         """The prelude's ``op`` for ``short``, of values of any points; the result has ``dtype``."""
@@ -160,8 +194,30 @@ class Frame:
         lanes = self.width if vector else 1
         over = self.in_order({axis for one in values for axis in one.over})
         values = [self.splat(one) for one in values] if vector else values
-        names: dict[Point, str] = {}
-        for point in self.points(over):
-            arguments = [one.name(over, point) for one in values]
-            names[point] = self.declare(dtype, lanes, self.words.call(op, short, lanes, *arguments))
-        return Value(names, over, vector, dtype)
+
+        def name(point: Point) -> str:
+            text = self.words.call(op, short, lanes, *(one.name(point) for one in values))
+            return self.declare(dtype, lanes, text)
+
+        return self.value(over, vector, dtype, name)
+
+    def both(self, left: Value, right: Value) -> Value:
+        """The conjunction of two conditions."""
+        return self.joined("and", "bool", [left, right], BOOL)
+
+
+def operands(expr: Expr) -> tuple[Expr, ...]:
+    """What is computed before a value, in the same scope and under the same conditions."""
+    is_plain = expr.op != "select" and not isinstance(expr.attribute, Over)
+    return expr.children if is_plain and not is_conjunction(expr) else ()
+
+
+def is_conjunction(expr: Expr) -> bool:
+    """True for conditions of which the first guard the others."""
+    return expr.op == "mul" and expr.dtype == BOOL
+
+
+def _is_in_range(expr: Expr) -> bool:
+    """True if this is no load, or one whose index is provably inside its buffer."""
+    one = expr.attribute
+    return not isinstance(one, Access) or all(map(is_within, one.index, one.buffer.shape))

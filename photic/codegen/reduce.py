@@ -6,10 +6,14 @@ keeps a vector of partial results and combines them at the end.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from functools import reduce
+
 from photic.codegen.frame import Frame, Point, Value
 from photic.codegen.words import dim_text, number_text
 from photic.ir import index as form
 from photic.ir.dim import Var, bounds, product
+from photic.ir.dtype import BOOL
 from photic.ir.index import Expr, Over
 from photic.loops.nest import Lanes
 
@@ -32,35 +36,30 @@ def reduction(frame: Frame, expr: Expr) -> Value:
 
 def _across(frame: Frame, expr: Expr, axes: list[Var], body: Expr, lanes: Lanes) -> Value:
     """A reduction over the lanes: vectors of partial results, combined at the end."""
-    frame.inside_lanes = True
-    partial = _accumulated(frame, expr, axes, body)
-    frame.inside_lanes = False
-    short, names = expr.dtype.short, dict[Point, str]()
+    partial = _accumulated(replace(frame, inside_lanes=True), expr, axes, body)
     over = tuple(one for one in partial.over if one is not lanes.axis)
-    for point in frame.points(over):
-        parts = [partial.names[(*point, *one)] for one in frame.points(partial.over[len(over) :])]
-        total = parts[0]
-        for part in parts[1:]:
-            total = frame.words.call(JOIN[expr.op], short, lanes.width, total, part)
-        text = frame.words.call(ACROSS[expr.op], short, lanes.width, total)
-        names[point] = frame.declare(expr.dtype, 1, text)
-    return Value(names, over, False, expr.dtype)
+
+    def join(left: str, right: str) -> str:
+        return frame.words.call(JOIN[expr.op], expr.dtype.short, lanes.width, left, right)
+
+    def name(point: Point) -> str:
+        vectors = frame.points(partial.over[len(over) :])
+        total = reduce(join, [partial.name(point | vector) for vector in vectors])
+        text = frame.words.call(ACROSS[expr.op], expr.dtype.short, lanes.width, total)
+        return frame.declare(expr.dtype, 1, text)
+
+    return frame.value(over, False, expr.dtype, name)
 
 
 def _accumulated(frame: Frame, expr: Expr, axes: list[Var], body: Expr) -> Value:
     """Declare accumulators, print the loops, give back the accumulators."""
-    over, vector = frame.over(body.free), frame.is_vector(body.free)
+    over, vector = frame.spread(body.free)
     lanes = frame.width if vector else 1
-    kind = frame.words.type(expr.dtype.short, lanes)
-    start = _identity(expr, axes)
+    kind, start = frame.words.type(expr.dtype.short, lanes), _identity(expr, axes)
     if vector:
         start = frame.words.call("splat", expr.dtype.short, lanes, start)
-    names = {}
-    for point in frame.points(over):
-        names[point] = frame.words.fresh()
-        frame.words.line(f"{kind} {names[point]} = {start};")
-    result = Value(names, over, vector, expr.dtype)
-    _loops(frame, expr, axes, body, result, "")
+    result = frame.value(over, vector, expr.dtype, lambda _: frame.words.declare(kind, start))
+    _Accumulators(expr.op, result).loops(frame, axes, body)
     return result
 
 
@@ -76,98 +75,62 @@ def _identity(expr: Expr, axes: list[Var]) -> str:
     return empty
 
 
-def _loops(frame: Frame, expr: Expr, axes: list[Var], body: Expr, result: Value, mask: str) -> None:
-    """The loops over the axes from the outside, and the update inside."""
-    if not axes:
-        _update(frame, expr, body, result, mask)
-        return
-    axis, rest = axes[0], axes[1:]
-    if axis in frame.tile.inner:
-        assert isinstance(axis.extent, int)
-        for at in range(axis.extent):
-            _loops(frame, expr, rest, form.substitute_expr(body, {axis: at}), result, mask)
-        return
-    if frame.lanes is not None and frame.inside_lanes and axis == frame.lanes.axis:
-        _lane_loops(frame, expr, rest, body, result, frame.lanes)
-        return
-    name, extent = axis.name, dim_text(axis.extent)
-    frame.words.line(f"for (int64_t {name} = 0; {name} < {extent}; {name}++) {{")
-    frame.words.indent += 1
-    with frame.scope():
-        _loops(frame, expr, rest, body, result, mask)
-    frame.words.close()
+@dataclass(frozen=True, slots=True)
+class _Accumulators:
+    """What a reduction accumulates into; only lanes of ``mask`` change, if there is one."""
 
+    op: str
+    result: Value
+    mask: str = ""
 
-def _lane_loops(
-    frame: Frame, expr: Expr, rest: list[Var], body: Expr, result: Value, lanes: Lanes
-) -> None:
-    """Whole tiles of vectors, then single vectors, then the lanes that are left."""
-    name, extent, words = lanes.axis.name, dim_text(lanes.axis.extent), frame.words
-    words.line("{")
-    words.indent += 1
-    words.line(f"int64_t {name} = 0;")
-    for count in dict.fromkeys((lanes.count, 1)):
-        step = count * lanes.width
-        words.line(f"for (; {name} + {step} <= {extent}; {name} += {step}) {{")
-        words.indent += 1
-        with frame.scope(), frame.counted(lanes, count):
-            _loops(frame, expr, rest, body, _first(frame, result, lanes, count), "")
-        words.close()
-    if not (isinstance(lanes.axis.extent, int) and lanes.axis.extent % lanes.width == 0):
-        _lanes_left(frame, expr, rest, body, _first(frame, result, lanes, 1), lanes)
-    words.close()
-
-
-def _lanes_left(
-    frame: Frame, expr: Expr, rest: list[Var], body: Expr, result: Value, lanes: Lanes
-) -> None:
-    """The last lanes of a reduction: the others keep what they had."""
-    name, extent, words = lanes.axis.name, dim_text(lanes.axis.extent), frame.words
-    words.line(f"if ({name} < {extent}) {{")
-    words.indent += 1
-    with frame.scope(), frame.counted(lanes, 1):
-        count_lanes(frame, 1, f"{extent} - {name}")
-        lane = words.call("iota", "i32", lanes.width)
-        last = words.call("splat", "i32", lanes.width, frame.valid[0])
-        mask = frame.declare(
-            form.TRUE.dtype, lanes.width, words.call("lt", "i32", lanes.width, lane, last)
-        )
-        _loops(frame, expr, rest, body, result, mask)
-        frame.valid = {}
-    words.close()
-
-
-def count_lanes(frame: Frame, vectors: int, valid: str) -> None:
-    """Note how many lanes of each vector are valid."""
-    for number in range(vectors):
-        name = frame.words.fresh()
-        count = f"lane_count({valid} - {number * frame.width}, {frame.width})"
-        frame.words.line(f"const int {name} = {count};")
-        frame.valid[number] = name
-
-
-def _first(frame: Frame, result: Value, lanes: Lanes, count: int) -> Value:
-    """The accumulators of the first ``count`` vectors."""
-    if count == lanes.count or lanes.count == 1:
-        return result
-    over = tuple(one for one in result.over if one is not lanes.axis)
-    names = {point: result.names[(*point, 0)] for point in frame.points(over)}
-    return Value(names, over, True, result.dtype)
-
-
-def _update(frame: Frame, expr: Expr, body: Expr, result: Value, mask: str) -> None:
-    """Accumulate the body's value; a product goes in fused."""
-    lanes, short = frame.width if result.vector else 1, expr.dtype.short
-    fused = expr.op == "sum" and body.op == "mul" and expr.dtype.kind == "float"
-    values = [frame.emit(child) for child in body.children] if fused else [frame.emit(body)]
-    if result.vector:
-        values = [frame.splat(one) for one in values]
-    for point, name in result.names.items():
-        arguments = [one.name(result.over, point) for one in values]
-        if fused:
-            text = frame.words.call("fma", short, lanes, *arguments, name)
+    def loops(self, frame: Frame, axes: list[Var], body: Expr) -> None:
+        """The loops over the axes from the outside, and the update inside."""
+        if not axes:
+            self.update(frame, body)
+            return
+        axis, rest = axes[0], axes[1:]
+        if axis in frame.tile.inner:
+            assert isinstance(axis.extent, int)
+            for at in range(axis.extent):
+                self.loops(frame, rest, form.substitute_expr(body, {axis: at}))
+        elif frame.lanes is not None and frame.inside_lanes and axis == frame.lanes.axis:
+            with frame.words.block(""):
+                self.lane_loops(frame, frame.lanes, rest, body)
         else:
-            text = frame.words.call(JOIN[expr.op], short, lanes, name, arguments[0])
-        if mask:
-            text = frame.words.call("sel", short, lanes, mask, text, name)
-        frame.words.line(f"{name} = {text};")
+            with frame.words.loop(axis.name, axis.extent):
+                self.loops(frame.scope(), rest, body)
+
+    def lane_loops(self, frame: Frame, lanes: Lanes, rest: list[Var], body: Expr) -> None:
+        """Whole tiles of vectors, then single vectors, then what is left in a part of one."""
+        name, extent, words = lanes.axis.name, dim_text(lanes.axis.extent), frame.words
+        words.line(f"int64_t {name} = 0;")
+        for count in dict.fromkeys((lanes.count, 1)):
+            step = count * lanes.width
+            with words.block(f"for (; {name} + {step} <= {extent}; {name} += {step})"):
+                self.loops(frame.counted(lanes, count), rest, body)
+        if isinstance(lanes.axis.extent, int) and lanes.axis.extent % lanes.width == 0:
+            return
+        with words.block(f"if ({name} < {extent})"):
+            left = frame.counted(lanes, 1).partly(1, f"{extent} - {name}")
+            lane = words.call("iota", "i32", lanes.width)
+            last = words.call("splat", "i32", lanes.width, left.valid[0])
+            mask = left.declare(BOOL, lanes.width, words.call("lt", "i32", lanes.width, lane, last))
+            replace(self, mask=mask).loops(left, rest, body)
+
+    def update(self, frame: Frame, body: Expr) -> None:
+        """Accumulate the body's value; a product goes in fused."""
+        result, words = self.result, frame.words
+        lanes, short = frame.width if result.vector else 1, result.dtype.short
+        fused = self.op == "sum" and body.op == "mul" and result.dtype.kind == "float"
+        values = [frame.emit(child) for child in (body.children if fused else (body,))]
+        if result.vector:
+            values = [frame.splat(one) for one in values]
+        for point in frame.points(result.over):
+            name, arguments = result.name(point), [one.name(point) for one in values]
+            if fused:
+                text = words.call("fma", short, lanes, *arguments, name)
+            else:
+                text = words.call(JOIN[self.op], short, lanes, name, *arguments)
+            if self.mask:
+                text = words.call("sel", short, lanes, self.mask, text, name)
+            words.line(f"{name} = {text};")

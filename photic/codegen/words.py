@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from photic.codegen.dialect import Need
-from photic.ir.dim import Atom, Data, Dim, FloorDiv, Mod, Symbol, bounds, terms_of
-from photic.ir.dtype import DType
+from photic.ir.dim import Atom, Data, Dim, FloorDiv, Mod, Symbol, Var, bounds, terms_of
 from photic.ir.index import Expr, value_of
 
 INT64_MIN = -(2**63)
@@ -29,14 +30,25 @@ class Words:
         """One line at the current indentation."""
         self.lines.append("  " * self.indent + text)
 
-    def close(self) -> None:
-        """The end of a brace."""
+    @contextmanager
+    def block(self, head: str, end: str = "}") -> Iterator[None]:
+        """Lines inside braces, after ``head``; no ``end`` where the next head brings it."""
+        self.line(f"{head} {{" if head else "{")
+        self.indent += 1
+        yield
         self.indent -= 1
-        self.line("}")
+        if end:
+            self.line(end)
 
-    def fresh(self) -> str:
-        """A name not used before."""
-        return f"_{next(self.numbers)}"
+    def loop(self, name: str, extent: Dim) -> AbstractContextManager[None]:
+        """Lines inside a loop over ``0 .. extent-1``."""
+        return self.block(f"for (int64_t {name} = 0; {name} < {dim_text(extent)}; {name}++)")
+
+    def declare(self, kind: str, text: str) -> str:
+        """A new variable that begins with this value."""
+        name = f"_{next(self.numbers)}"
+        self.line(f"{kind} {name} = {text};")
+        return name
 
     def call(self, op: str, dtype: str, lanes: int, *arguments: str) -> str:
         """A call of a prelude function, which is noted as needed."""
@@ -49,29 +61,44 @@ class Words:
         return f"{dtype}x{lanes}"
 
 
-def dim_text(value: Dim, data: Callable[[Data], str] | None = None) -> str:
-    """An index as an int64 expression; ``data`` names the value of an index read from data."""
+@dataclass(frozen=True, slots=True)
+class Spelled:
+    """What an index reads from data, already computed: its C text."""
+
+    text: str
+
+    def substitute(self, table: Mapping[Atom, Dim]) -> Spelled:
+        return self
+
+    def variables(self) -> set[Var]:
+        return set()
+
+    def shown(self) -> str:
+        return self.text
+
+
+def dim_text(value: Dim) -> str:
+    """An index as an int64 expression; what it reads from data must be ``Spelled``."""
     if isinstance(value, int):
         return f"{value}ll" if value != INT64_MIN else "(-9223372036854775807ll - 1)"
     parts = []
     for monomial, coefficient in terms_of(value):
-        factors = [_atom_text(atom, data) for atom in monomial]
+        factors = [_atom_text(atom) for atom in monomial]
         if coefficient != 1 or not factors:
             factors.append(f"{coefficient}ll")
         parts.append("*".join(factors))
     return "(" + " + ".join(parts) + ")"
 
 
-def _atom_text(atom: Atom, data: Callable[[Data], str] | None) -> str:
+def _atom_text(atom: Atom) -> str:
     if isinstance(atom, FloorDiv | Mod):
-        top, bottom = dim_text(atom.top, data), dim_text(atom.bottom, data)
-        sign = "/" if isinstance(atom, FloorDiv) else "%"
-        if bounds(atom.top)[0] >= 0 and bounds(atom.bottom)[0] > 0:
-            return f"({top} {sign} {bottom})"
-        return f"floor_{'div' if sign == '/' else 'mod'}({top}, {bottom})"
+        top, bottom = dim_text(atom.top), dim_text(atom.bottom)
+        sign, word = ("/", "div") if isinstance(atom, FloorDiv) else ("%", "mod")
+        is_plain = bounds(atom.top)[0] >= 0 and bounds(atom.bottom)[0] > 0
+        return f"({top} {sign} {bottom})" if is_plain else f"floor_{word}({top}, {bottom})"
     if isinstance(atom, Data):
-        assert data is not None
-        return data(atom)
+        assert isinstance(atom.value, Spelled)
+        return atom.value.text
     return size_name(atom) if isinstance(atom, Symbol) else atom.name
 
 
@@ -87,16 +114,12 @@ def number_text(literal: Expr) -> str:
         return "(-1)" if value else "0"
     if dtype.kind == "int":
         return dim_text(int(value))
+    stored = np.array(value).astype(dtype.numpy)
     if dtype.is_half:
-        return f"{np.array(value).astype(dtype.numpy).view(np.uint16).item():#06x}"
-    return _float_text(float(value), dtype)
-
-
-def _float_text(value: float, dtype: DType) -> str:
+        return f"{stored.view(np.uint16).item():#06x}"
     suffix = "f" if dtype.bytes == 4 else ""
-    if value != value:
+    if math.isnan(value):
         return f'__builtin_nan{suffix}("")'
-    if value in (float("inf"), float("-inf")):
+    if math.isinf(value):
         return f"({'-' if value < 0 else ''}__builtin_inf{suffix}())"
-    rounded = float(np.float32(value)) if dtype.bytes == 4 else value
-    return f"({rounded.hex()}{suffix})"
+    return f"({float(stored).hex()}{suffix})"

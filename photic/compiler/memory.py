@@ -9,11 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from photic.ir.dim import bounds
 from photic.ir.program import Program, touched
-from photic.loops.layout import elements
-
-ALIGNMENT = 64  # bytes; one cache line
+from photic.loops.layout import aligned_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +65,6 @@ def _lifetimes(program: Program) -> list[_Life]:
     found = []
     for name, place in program.places.items():
         if place.role == "temporary" and name in first:
-            count = bounds(elements(place.buffer.shape, place.layout))[1]
-            size = -(-count * place.buffer.dtype.bytes // ALIGNMENT) * ALIGNMENT
+            size = aligned_bytes(place.buffer, place.layout)
             found.append(_Life(name, size, first[name], last[name]))
     return found

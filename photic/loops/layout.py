@@ -6,34 +6,46 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from photic.ir.dim import Dim, add, floordiv, mod, mul, product
+from photic.ir.dim import Dim, add, bounds, floordiv, mod, mul, product
+from photic.ir.index import Buffer
 from photic.ir.program import Layout
+
+ALIGNMENT = 64  # bytes; one cache line
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.generic]]
 
 
 def offset(shape: Sequence[Dim], layout: Layout, index: Sequence[Dim]) -> Dim:
     """The element offset of an index in a buffer of this shape and layout."""
-    extents, places = list(shape), list(index)
+    places = list(index)
     if layout.tile > 1:
-        cut = places[layout.axis]
-        panels = floordiv(add(extents[layout.axis], layout.tile - 1), layout.tile)
-        del extents[layout.axis], places[layout.axis]
-        extents = [panels, *extents, layout.tile]
+        cut = places.pop(layout.axis)
         places = [floordiv(cut, layout.tile), *places, mod(cut, layout.tile)]
     total: Dim = 0
-    for extent, place in zip(extents, places, strict=True):
+    for extent, place in zip(_extents(shape, layout), places, strict=True):
         total = add(mul(total, extent), place)
     return total
 
 
+def _extents(shape: Sequence[Dim], layout: Layout) -> list[Dim]:
+    """The extents in the order in which the axes lie, panels outermost."""
+    extents = list(shape)
+    if layout.tile > 1:
+        cut = extents.pop(layout.axis)
+        panels = floordiv(add(cut, layout.tile - 1), layout.tile)
+        extents = [panels, *extents, layout.tile]
+    return extents
+
+
 def elements(shape: Sequence[Dim], layout: Layout) -> Dim:
     """How many elements a buffer of this layout holds, padding included."""
-    if layout.tile == 1:
-        return product(shape)
-    panels = floordiv(add(shape[layout.axis], layout.tile - 1), layout.tile)
-    rest = [n for axis, n in enumerate(shape) if axis != layout.axis]
-    return mul(mul(panels, product(rest)), layout.tile)
+    return product(_extents(shape, layout))
+
+
+def aligned_bytes(buffer: Buffer, layout: Layout) -> int:
+    """Bytes of a buffer at the largest sizes, up to the end of a cache line."""
+    most = bounds(elements(buffer.shape, layout))[1] * buffer.dtype.bytes
+    return -(-most // ALIGNMENT) * ALIGNMENT
 
 
 def relaid(array: Array, layout: Layout) -> Array:
