@@ -21,7 +21,8 @@ from photic.base.errors import BadArgument, NameTaken, ShapeMismatch
 from photic.ir.dim import Dim, Symbol, symbols
 from photic.ir.dtype import BOOL, INT64, DType, dtype_of
 from photic.ir.ops import PRIMITIVE
-from photic.ir.view import Shape, View, identity, permute
+from photic.ir.view import Shape, View, identity
+from photic.ir.walk import parts_first
 
 SMALL_CONSTANT_BYTES = 4096  # constants up to this size are shared by content, larger by identity
 
@@ -237,14 +238,11 @@ def scan(
     ``carried`` and ``sliced`` are the placeholders (input nodes) that the body was built over;
     ``outputs`` its results, the first ``len(carried)`` of them the next carried values.
     """
-    for place, (start, slot) in enumerate(zip(first, carried, strict=True)):
-        following = outputs[place]
-        if not (start.shape == slot.shape == following.shape):
-            raise ShapeMismatch(op="scan", left=slot.shape, right=following.shape)
-        if not (start.dtype == slot.dtype == following.dtype):
-            raise BadArgument(
-                op="scan", argument="body", given=following.dtype, expected=slot.dtype
-            )
+    for start, slot, after in zip(first, carried, outputs[: len(first)], strict=True):
+        if not (start.shape == slot.shape == after.shape):
+            raise ShapeMismatch(op="scan", left=slot.shape, right=after.shape)
+        if not (start.dtype == slot.dtype == after.dtype):
+            raise BadArgument(op="scan", argument="body", given=after.dtype, expected=slot.dtype)
     inside = dependents(outputs, {*carried, *sliced})
     outside = _outside(outputs, inside)
     body = Scan(trips, tuple(carried), tuple(sliced), tuple(outputs))
@@ -268,14 +266,9 @@ def dependents(outputs: Iterable[Operand], roots: set[Node]) -> set[Node]:
 
 def _outside(outputs: Iterable[Operand], inside: set[Node]) -> list[Operand]:
     """Values that nodes of the body, or its outputs, read from outside the body."""
-    seen: dict[Node, None] = {}
-    for node in topological([one.node for one in outputs]):
-        if node in inside:
-            seen.update((one.node, None) for one in node.operands if one.node not in inside)
-    for one in outputs:
-        if one.node not in inside:
-            seen[one.node] = None
-    return [operand(node) for node in seen]
+    body = [node for node in topological([one.node for one in outputs]) if node in inside]
+    read = [one.node for one in (*(one for node in body for one in node.operands), *outputs)]
+    return [operand(node) for node in dict.fromkeys(read) if node not in inside]
 
 
 # --- graphs ---------------------------------------------------------------------------------
@@ -296,25 +289,16 @@ class Graph:
         return (*results, *states, *(one.node for _, one in self.updates))
 
 
-def topological(roots: Iterable[Node]) -> Iterator[Node]:
-    """Every node under the roots once, operands first; bodies of scans are not entered."""
-    return needed(roots, frozenset())
+def topological(roots: Iterable[Node], known: Collection[Node] = ()) -> Iterator[Node]:
+    """Every node under the roots once, operands first; bodies of scans are not entered.
+
+    Without what is known and what only that needs.
+    """
+    return parts_first(reversed(list(roots)), _operands, known)
 
 
-def needed(roots: Iterable[Node], known: Collection[Node]) -> Iterator[Node]:
-    """As ``topological``, without what is known and what only that needs."""
-    done = set(known)
-    stack: list[tuple[Node, bool]] = [(node, False) for node in reversed(list(roots))]
-    while stack:
-        node, expanded = stack.pop()
-        if node in done:
-            continue
-        if expanded:
-            done.add(node)
-            yield node
-            continue
-        stack.append((node, True))
-        stack += [(one.node, False) for one in reversed(node.operands) if one.node not in done]
+def _operands(node: Node) -> list[Node]:
+    return [one.node for one in reversed(node.operands)]
 
 
 def named_sources(graph: Graph, op: str) -> dict[str, Node]:
@@ -351,19 +335,9 @@ def sizes_of(graph: Graph) -> dict[str, Symbol]:
 
 def all_nodes(roots: Iterable[Node]) -> Iterator[Node]:
     """As ``topological``, and the bodies of scans before the scan itself."""
-    seen: set[Node] = set()
-    for node in topological(roots):
-        if isinstance(node.attribute, Scan):
-            for inner in all_nodes([one.node for one in node.attribute.outputs]):
-                if inner not in seen:
-                    seen.add(inner)
-                    yield inner
-        if node not in seen:
-            seen.add(node)
-            yield node
 
+    def parts(node: Node) -> list[Node]:
+        body = node.attribute.outputs if isinstance(node.attribute, Scan) else ()
+        return [*(one.node for one in reversed(body)), *_operands(node)]
 
-def moved_last(value: Operand, axis: int) -> Operand:
-    """The operand with one axis moved to the end."""
-    order = [k for k in range(value.view.rank) if k != axis] + [axis]
-    return Operand(value.node, permute(value.view, order))
+    return parts_first(reversed(list(roots)), parts, ())

@@ -21,6 +21,7 @@ from typing import TypeAlias
 from photic.ir import dim as dims
 from photic.ir.dim import Atom, Data, Dim, Var, add, at_most, atoms, data, mul, variables
 from photic.ir.dtype import BOOL, INT64, DType
+from photic.ir.walk import parts_first
 
 SHOWN_VALUES = 16  # a value inside an index with more parts is shown by its digest
 LONG_TEXT = 32  # characters; a value used twice whose text is longer is printed once
@@ -513,22 +514,7 @@ def walk(*roots: Expr) -> Iterator[Expr]:
     def parts(one: Expr) -> tuple[Expr, ...]:
         return (*one.children, *(value for _, value in data_in(dims_of(one.attribute))))
 
-    return _ordered(roots, parts)
-
-
-def _ordered(roots: Iterable[Expr], parts: Callable[[Expr], tuple[Expr, ...]]) -> Iterator[Expr]:
-    seen: set[Expr] = set()
-    stack = [(one, False) for one in roots]
-    while stack:
-        one, expanded = stack.pop()
-        if one in seen:
-            continue
-        if expanded:
-            seen.add(one)
-            yield one
-            continue
-        stack.append((one, True))
-        stack += [(part, False) for part in parts(one)]
+    return parts_first(roots, parts, ())
 
 
 def walk_store(store: Store) -> Iterator[Expr]:
@@ -581,7 +567,7 @@ def buffers_read(store: Store) -> set[Buffer]:
 
 def _text(root: Expr) -> str:
     """The value as text; long parts that are used twice stand behind it, under names."""
-    parts = list(_ordered((root,), lambda one: one.children))
+    parts = list(parts_first((root,), lambda one: one.children, ()))
     uses = Counter(child for one in parts for child in one.children)
     texts: dict[Expr, str] = {}
     named: list[str] = []

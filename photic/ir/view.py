@@ -8,13 +8,14 @@ any chain of movements is one view. Nothing here touches data.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from photic.base.errors import AxisOutOfRange, BadArgument, CannotReshape, ShapeMismatch
 from photic.ir import dim as dims
-from photic.ir.dim import Atom, Dim, Int, Var, add, at_most, floordiv, is_within, mul, product
+from photic.ir.dim import Atom, Dim, Var, floordiv, is_within, mod, product
 
 Shape = tuple[Dim, ...]
 
@@ -46,10 +47,14 @@ def axis_variable(axis: int, extent: Dim) -> Dim:
     return dims.var(f"i{axis}", extent)
 
 
+def _variables(shape: Shape) -> list[Dim]:
+    return [axis_variable(k, n) for k, n in enumerate(shape)]
+
+
 @lru_cache(maxsize=4096)
 def identity(shape: Shape) -> View:
     """The view that changes nothing."""
-    return View(shape, tuple(axis_variable(k, n) for k, n in enumerate(shape)))
+    return View(shape, tuple(_variables(shape)))
 
 
 def is_identity(view: View, source: Shape) -> bool:
@@ -58,33 +63,16 @@ def is_identity(view: View, source: Shape) -> bool:
 
 
 def _moved(view: View, shape: Shape, index: Sequence[Dim], bounds: Sequence[Bound] = ()) -> View:
-    """Compose: the new result of ``shape`` reads the old result at ``index`` within ``bounds``."""
-    table: dict[Atom, Dim] = {}
-    for axis, extent in enumerate(view.shape):
-        variable = axis_variable(axis, extent)
-        if isinstance(variable, Int):
-            table[Var(f"i{axis}", extent)] = index[axis]
-    return View(
-        shape,
-        tuple(dims.substitute(one, table) for one in view.index),
-        _needed([*(_bound_under(one, table) for one in view.bounds), *bounds]),
-    )
+    """Compose: the new result of ``shape`` reads the old result at ``index`` within ``bounds``.
 
-
-def _bound_under(bound: Bound, table: Mapping[Atom, Dim]) -> Bound:
-    return Bound(dims.substitute(bound.value, table), bound.extent)
-
-
-def _needed(bounds: Sequence[Bound]) -> tuple[Bound, ...]:
-    kept: dict[Bound, None] = {}
-    for bound in bounds:
-        if not is_within(bound.value, bound.extent):
-            kept[bound] = None
-    return tuple(kept)
-
-
-def _variables(shape: Shape) -> list[Dim]:
-    return [axis_variable(k, n) for k, n in enumerate(shape)]
+    Bounds that an index cannot leave are left out.
+    """
+    axes = enumerate(zip(view.shape, index, strict=True))
+    table: dict[Atom, Dim] = {Var(f"i{k}", n): place for k, (n, place) in axes if n != 1}
+    under = [Bound(dims.substitute(one.value, table), one.extent) for one in view.bounds]
+    needed = [one for one in (*under, *bounds) if not is_within(one.value, one.extent)]
+    places = tuple(dims.substitute(one, table) for one in view.index)
+    return View(shape, places, tuple(dict.fromkeys(needed)))
 
 
 def checked_axis(op: str, axis: int, rank: int) -> int:
@@ -97,39 +85,25 @@ def checked_axis(op: str, axis: int, rank: int) -> int:
 def permute(view: View, order: Sequence[int]) -> View:
     """Result axis k is source axis ``order[k]``."""
     if sorted(order) != list(range(view.rank)):
-        raise BadArgument(
-            op="permute",
-            argument="order",
-            given=tuple(order),
-            expected=f"each of 0..{view.rank - 1} once",
-        )
+        expected = f"each of 0..{view.rank - 1} once"
+        raise BadArgument(op="permute", argument="order", given=tuple(order), expected=expected)
     shape = tuple(view.shape[k] for k in order)
-    index: list[Dim] = [0] * view.rank
-    for place, k in enumerate(order):
-        index[k] = axis_variable(place, shape[place])
-    return _moved(view, shape, index)
+    return _moved(view, shape, [axis_variable(order.index(k), n) for k, n in enumerate(view.shape)])
 
 
 def expand(view: View, shape: Shape) -> View:
     """Broadcast as NumPy does: axes align from the right, an extent of 1 repeats."""
-    offset = len(shape) - view.rank
-    if offset < 0:
+    aligned = slice(len(shape) - view.rank, None)
+    pairs = list(zip(view.shape, shape[aligned], strict=False))
+    if len(pairs) < view.rank or any(old not in (1, new) for old, new in pairs):
         raise ShapeMismatch(op="expand", left=view.shape, right=shape)
-    index: list[Dim] = []
-    for axis, extent in enumerate(view.shape):
-        if extent == shape[axis + offset]:
-            index.append(axis_variable(axis + offset, extent))
-        elif extent == 1:
-            index.append(0)
-        else:
-            raise ShapeMismatch(op="expand", left=view.shape, right=shape)
-    return _moved(view, shape, index)
+    places = zip(view.shape, _variables(shape)[aligned], strict=True)
+    return _moved(view, shape, [0 if old == 1 else place for old, place in places])
 
 
 def reshape(view: View, shape: Shape) -> View:
     """Same elements in row-major order, other axes."""
-    index = _reshape_index(view.shape, shape)
-    return _moved(view, shape, index)
+    return _moved(view, shape, _reshape_index(view.shape, shape))
 
 
 def _reshape_index(old: Shape, new: Shape) -> list[Dim]:
@@ -140,12 +114,12 @@ def _reshape_index(old: Shape, new: Shape) -> list[Dim]:
         end_a, end_b = _next_group(old, new, a, b)
         flat: Dim = 0
         for axis in range(b, end_b):
-            flat = add(mul(flat, new[axis]), axis_variable(axis, new[axis]))
+            flat = flat * new[axis] + axis_variable(axis, new[axis])
         group: list[Dim] = []
         for axis in reversed(range(a, end_a)):
-            inner = axis > a
-            group.append(dims.mod(flat, old[axis]) if inner and old[axis] != 0 else flat)
-            flat = floordiv(flat, old[axis]) if inner and old[axis] != 0 else 0
+            is_inner = axis > a and old[axis] != 0
+            group.append(mod(flat, old[axis]) if is_inner else flat)
+            flat = floordiv(flat, old[axis]) if is_inner else 0
         index += reversed(group)
         a, b = end_a, end_b
     return index
@@ -153,47 +127,30 @@ def _reshape_index(old: Shape, new: Shape) -> list[Dim]:
 
 def _next_group(old: Shape, new: Shape, a: int, b: int) -> tuple[int, int]:
     """The shortest runs of old and new axes, from a and b, with one element count."""
-    whole = (len(old), len(new))
-    if 0 in old[a:] or 0 in new[b:]:
-        if product(old[a:]) != product(new[b:]):
-            raise CannotReshape(given=product(old), old=old, new=new)
-        return whole
-    for total in range(1, len(old) - a + len(new) - b + 1):
-        for take in range(total + 1):
-            end_a, end_b = a + take, b + total - take
-            if end_a > len(old) or end_b > len(new):
-                continue
-            if product(old[a:end_a]) == product(new[b:end_b]):
-                return end_a, end_b
+    ends = sorted(itertools.product(range(a, len(old) + 1), range(b, len(new) + 1)), key=sum)[1:]
+    if 0 in old[a:] or 0 in new[b:]:  # no elements, so any groups will do
+        ends = ends[-1:]
+    for end_a, end_b in ends:
+        if product(old[a:end_a]) == product(new[b:end_b]):
+            return end_a, end_b
     raise CannotReshape(given=product(old), old=old, new=new)
 
 
 def infer_shape(old: Shape, given: Sequence[Dim]) -> Shape:
     """``given`` with its one -1 replaced; CannotReshape where the counts do not fit."""
-    unknown = [k for k, n in enumerate(given) if n == -1]
-    if not unknown:
-        if product(given) != product(old):
-            raise CannotReshape(given=product(old), old=old, new=tuple(given))
-        return tuple(given)
     known = product(n for n in given if n != -1)
-    size = None if known == 0 else dims.exact_div(product(old), known)
-    if len(unknown) > 1 or size is None:
+    if -1 in given:
+        size = None if known == 0 else dims.exact_div(product(old), known)
+    else:
+        size = 1 if known == product(old) else None
+    if size is None or list(given).count(-1) > 1:
         raise CannotReshape(given=product(old), old=old, new=tuple(given))
     return tuple(size if n == -1 else n for n in given)
 
 
 def shrink(view: View, axis: int, start: Dim, step: int, length: Dim) -> View:
     """Elements ``start, start + step, ...`` of one axis, ``length`` of them; step may be < 0."""
-    shape = (*view.shape[:axis], length, *view.shape[axis + 1 :])
-    index = _variables(shape)
-    index[axis] = add(start, mul(axis_variable(axis, length), step))
-    last = add(start, mul(add(length, -1), step))
-    within = length == 0 or (
-        all(at_most(0, one) for one in (start, last))
-        and all(at_most(add(one, 1), view.shape[axis]) for one in (start, last))
-    )
-    bounds = () if within else (Bound(index[axis], view.shape[axis]),)
-    return _moved(view, shape, index, bounds)
+    return _along(view, axis, length, lambda place: start + place * step)
 
 
 def select(view: View, axis: int, at: Dim) -> View:
@@ -201,33 +158,40 @@ def select(view: View, axis: int, at: Dim) -> View:
     shape = (*view.shape[:axis], *view.shape[axis + 1 :])
     index = _variables(shape)
     index.insert(axis, at)
-    bounds = () if is_within(at, view.shape[axis]) else (Bound(at, view.shape[axis]),)
-    return _moved(view, shape, index, bounds)
+    return _moved(view, shape, index, [Bound(at, view.shape[axis])])
 
 
 def flip(view: View, axis: int) -> View:
     """One axis backwards."""
     index = _variables(view.shape)
-    index[axis] = add(add(view.shape[axis], -1), mul(index[axis], -1))
+    index[axis] = view.shape[axis] - 1 - index[axis]
     return _moved(view, view.shape, index)
 
 
 def pad(view: View, axis: int, before: Dim, after: Dim) -> View:
     """``before`` and ``after`` empty places around one axis (negative: cut away)."""
-    extent = add(add(view.shape[axis], before), after)
+    extent = view.shape[axis] + before + after
+    return _along(view, axis, extent, lambda place: place - before)
+
+
+def _along(view: View, axis: int, extent: Dim, source: Callable[[Dim], Dim]) -> View:
+    """One axis of another extent: its place k shows place ``source(k)``, affine in k, of the old.
+
+    Where both ends lie inside, so does all between them.
+    """
     shape = (*view.shape[:axis], extent, *view.shape[axis + 1 :])
     index = _variables(shape)
-    index[axis] = add(index[axis], mul(before, -1))
-    return _moved(view, shape, index, [Bound(index[axis], view.shape[axis])])
+    index[axis] = source(index[axis])
+    old = view.shape[axis]
+    is_inside = extent == 0 or all(is_within(source(end), old) for end in (0, extent - 1))
+    return _moved(view, shape, index, [] if is_inside else [Bound(index[axis], old)])
 
 
 def windows(view: View, axis: int, size: Dim, step: int, dilation: int) -> View:
     """One axis becomes two: where the window starts, and (appended last) the place in it."""
-    reach = add(mul(add(size, -1), dilation), 1)
-    count = add(floordiv(add(view.shape[axis], mul(reach, -1)), step), 1)
+    count = (view.shape[axis] - (size - 1) * dilation - 1) // step + 1
     shape = (*view.shape[:axis], count, *view.shape[axis + 1 :], size)
     index = _variables(shape)
     place = index.pop()
-    index[axis] = add(mul(index[axis], step), mul(place, dilation))
-    bounds = [Bound(index[axis], view.shape[axis])]
-    return _moved(view, shape, index, bounds)
+    index[axis] = index[axis] * step + place * dilation
+    return _moved(view, shape, index, [Bound(index[axis], view.shape[axis])])

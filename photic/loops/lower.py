@@ -276,7 +276,7 @@ def _body(
     leaves = {*low.translation.buffers, *low.translation.slices}
     stored = set(choose_stored(roots, pinned, leaves))
     works: list[_Work] = []
-    for node in graphs.needed(roots, leaves):
+    for node in graphs.topological(roots, leaves):
         if node in low.translation.buffers:  # given by a scan of these works
             continue
         if isinstance(node.attribute, Scan):

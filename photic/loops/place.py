@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from photic.ir.dim import Atom, Dim, Var, bounds, product, substitute, var
-from photic.ir.graph import Along, Node, Operand, needed
+from photic.ir.graph import Along, Node, Operand, topological
 from photic.ir.ops import SOURCES
 
 COSTLY = frozenset({"exp2", "log2", "sin", "sqrt", "recip"})
@@ -55,7 +55,7 @@ def choose_stored(roots: Sequence[Node], pinned: set[Node], leaves: set[Node]) -
     Each root is computed where it is named; ``pinned`` nodes are always stored (outputs, what a
     loop reads); ``leaves`` are already stored elsewhere and are not entered.
     """
-    order = list(needed(roots, leaves))
+    order = list(topological(roots, leaves))
     cut: set[Node] = set()
     while True:
         stored = _decided(roots, order, pinned | cut, _facts(order, leaves | cut))

@@ -25,7 +25,6 @@ from photic.ir.graph import (
     dependents,
     input_node,
     iota_node,
-    moved_last,
     named_sources,
     operand,
     reduce,
@@ -229,8 +228,3 @@ def test_sizes_are_found_in_shapes_views_trips_and_outputs() -> None:
     twice = input_node("twice", (symbol("a", 1, 6),), FLOAT32)
     with pytest.raises(NameTaken, match="size 'a'"):
         sizes_of(Graph((*graph.outputs, ("t", operand(twice)))))
-
-
-def test_an_axis_is_moved_to_the_end() -> None:
-    moved = moved_last(operand(input_node("p", (2, N, 4), INT64)), 0)
-    assert moved.shape == (N, 4, 2)
