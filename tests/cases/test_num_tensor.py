@@ -313,7 +313,7 @@ def test_dyn_02_memory_past_a_symbolic_size_does_not_count(run: Run) -> None:
         # up to 33 additions of float32
         np.testing.assert_allclose(got["softmax"], np.full((10, size), 1 / size), rtol=1e-6)
         np.testing.assert_allclose(got["mean"], np.ones(10), rtol=1e-6)
-        np.testing.assert_allclose(got["var"], np.zeros(10), atol=1e-12)
+        np.testing.assert_allclose(got["var"], np.zeros(10), atol=1e-6)
         np.testing.assert_allclose(got["logsumexp"], np.full(10, 1 + np.log(size)), rtol=1e-6)
         assert got["argmax"].tolist() == [0] * 10
 
