@@ -15,7 +15,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, product
 from typing import TypeAlias
 
 from photic.ir import dim as dims
@@ -129,12 +129,9 @@ def make(op: str, children: tuple[Expr, ...], attribute: Attribute, dtype: DType
 
 
 def _free(children: tuple[Expr, ...], attribute: Attribute) -> frozenset[Var]:
-    found: set[Var] = set().union(*(child.free for child in children))
-    for dim in dims_of(attribute):
-        found |= variables(dim)
-    if isinstance(attribute, Over):
-        found.discard(attribute.axis)
-    return frozenset(found)
+    own = (variables(dim) for dim in dims_of(attribute))
+    found = frozenset[Var]().union(*own, *(child.free for child in children))
+    return found - {attribute.axis} if isinstance(attribute, Over) else found
 
 
 def dims_of(attribute: Attribute) -> tuple[Dim, ...]:
@@ -215,13 +212,13 @@ def unary(op: str, value: Expr) -> Expr:
 
 def both(left: Expr, right: Expr) -> Expr:
     """The conjunction of two conditions, each term of it once."""
-    terms = list(dict.fromkeys([*conjuncts(left), *conjuncts(right)]))
+    every = dict.fromkeys((*conjuncts(left), *conjuncts(right)))
+    terms = [term for term in every if term is not TRUE]
+    if any(term is FALSE or negation(term) in every for term in terms):
+        return FALSE
     result = TRUE
     for term in terms:
-        if term is FALSE or negation(term) in terms:
-            return FALSE
-        if term is not TRUE:
-            result = term if result is TRUE else make("mul", (result, term), PLAIN, BOOL)
+        result = term if result is TRUE else make("mul", (result, term), PLAIN, BOOL)
     return result
 
 
@@ -252,20 +249,21 @@ def negation(condition: Expr) -> Expr:
 def binary(op: str, left: Expr, right: Expr) -> Expr:
     """add, mul, mod, less_than or maximum of one dtype."""
     if left.dtype == BOOL:
-        return _binary_of_bools(op, left, right)
-    if op == "less_than":
-        return _compare(left, right)
+        return OF_BOOLS[op](left, right)
     if op == "add":
         return _add(left, right)
-    return make(op, (left, right), PLAIN, left.dtype)
+    a, b = _position(left), _position(right)
+    if op == "less_than" and a is not None and b is not None:
+        return less(a, b)
+    return make(op, (left, right), PLAIN, BOOL if op == "less_than" else left.dtype)
 
 
-def _binary_of_bools(op: str, left: Expr, right: Expr) -> Expr:
-    if op == "mul":
-        return both(left, right)
-    if op == "less_than":
-        return both(negation(left), right)
-    return either(left, right)
+OF_BOOLS: dict[str, Callable[[Expr, Expr], Expr]] = {
+    "mul": both,
+    "add": either,
+    "maximum": either,
+    "less_than": lambda left, right: both(negation(left), right),
+}
 
 
 def _position(value: Expr) -> Dim | None:
@@ -275,13 +273,6 @@ def _position(value: Expr) -> Dim | None:
     if value.op == "number" and value.dtype == INT64:
         return int(value_of(value))
     return None
-
-
-def _compare(left: Expr, right: Expr) -> Expr:
-    a, b = _position(left), _position(right)
-    if a is not None and b is not None:
-        return less(a, b)
-    return make("less_than", (left, right), PLAIN, BOOL)
 
 
 def _add(left: Expr, right: Expr) -> Expr:
@@ -357,15 +348,12 @@ def one_point(axis: Var, value: Expr) -> Expr:
     """
     condition, taken = (value, TRUE) if value.dtype == BOOL else (TRUE, value)
     if value.op == "select" and value.children[2] is zero(value.dtype):
-        condition, taken = value.children[0], value.children[1]
-    if condition is not TRUE:
-        terms = list(conjuncts(condition))
-        for low in terms:
-            for high in terms:
-                at = _pinned(axis, low, high)
-                if at is not None:
-                    rest = [one for one in terms if one is not low and one is not high]
-                    return _taken(axis, at, rest, taken)
+        condition, taken = value.children[:2]
+    terms = list(conjuncts(condition))
+    for low, high in product(terms, terms):
+        at = _pinned(axis, low, high)
+        if at is not None:
+            return _taken(axis, at, [one for one in terms if one not in (low, high)], taken)
     return make("sum", (value,), Over(axis), value.dtype)
 
 
@@ -385,12 +373,13 @@ def _pinned(axis: Var, low: Expr, high: Expr) -> Dim | None:
         e = add(add(k, 1), mul(low.attribute.gap, -1))
         pinned = add(low.attribute.gap, high.attribute.gap) == 2 and axis not in variables(e)
         return e if pinned else None
-    a, b = _negated_pair(low), _negated_pair(high)
-    if a is None or b is None or a[0] is not b[1] or a[1] is not b[0]:
+    above, below = negation(low), negation(high)
+    if not (above.op == below.op == "less_than" and above.children == below.children[::-1]):
         return None
-    if _position(_uncast(a[0])) != k or axis in a[1].free or a[1].dtype.kind != "int":
+    place, value = above.children
+    if _position(_uncast(place)) != k or axis in value.free or value.dtype.kind != "int":
         return None
-    return data(a[1], a[1].dtype.low, a[1].dtype.high)
+    return data(value, value.dtype.low, value.dtype.high)
 
 
 def _uncast(value: Expr) -> Expr:
@@ -400,14 +389,6 @@ def _uncast(value: Expr) -> Expr:
         if place is not None and at_most(place, value.dtype.high):
             return value.children[0]
     return value
-
-
-def _negated_pair(condition: Expr) -> tuple[Expr, Expr] | None:
-    """``(a, b)`` if the condition is ``not (a < b)``."""
-    opposite = negation(condition)
-    if opposite.op == "less_than":
-        return opposite.children[0], opposite.children[1]
-    return None
 
 
 def _taken(axis: Var, at: Dim, rest: list[Expr], value: Expr) -> Expr:
@@ -442,7 +423,7 @@ def rebuilt(expr: Expr, children: tuple[Expr, ...], dim: Callable[[Dim], Dim]) -
     if expr.op == "cast":
         return cast(children[0], expr.dtype)
     if expr.op == "select":
-        return select(children[0], children[1], children[2])
+        return select(*children)
     return unary(expr.op, children[0]) if len(children) == 1 else binary(expr.op, *children)
 
 
@@ -532,9 +513,7 @@ def dims_in(expr: Expr) -> Iterator[Dim]:
 
 def loads(expr: Expr) -> Iterator[Access]:
     """Every load of the value."""
-    for one in walk(expr):
-        if isinstance(one.attribute, Access):
-            yield one.attribute
+    return (one.attribute for one in walk(expr) if isinstance(one.attribute, Access))
 
 
 @dataclass(frozen=True, slots=True)
@@ -554,15 +533,13 @@ class Store:
 
 def bound(store: Store) -> list[Var]:
     """The variables that the reductions of a store bind, each once."""
-    values = walk_store(store)
-    axes = (one.attribute.axis for one in values if isinstance(one.attribute, Over))
-    return list(dict.fromkeys(axes))
+    reductions = (one.attribute for one in walk_store(store))
+    return list(dict.fromkeys(one.axis for one in reductions if isinstance(one, Over)))
 
 
 def buffers_read(store: Store) -> set[Buffer]:
     """The buffers that a store loads from."""
-    values = walk_store(store)
-    return {one.attribute.buffer for one in values if isinstance(one.attribute, Access)}
+    return {one.attribute.buffer for one in walk_store(store) if isinstance(one.attribute, Access)}
 
 
 def _text(root: Expr) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 from photic.base.errors import BadArgument, DtypeMismatch, NameTaken, ShapeMismatch
 from photic.ir.dim import add, symbol
-from photic.ir.dtype import BOOL, FLOAT32, FLOAT64, INT32, INT64
+from photic.ir.dtype import BOOL, FLOAT32, FLOAT64, INT32
 from photic.ir.graph import (
     SMALL_CONSTANT_BYTES,
     Graph,
