@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 from photic.ir import dim as dims
@@ -29,6 +30,7 @@ PAIR = 4  # rows and columns of a tile whose vectors run along a reduction
 SPARE_REGISTERS = 3  # for operands and addresses
 MOST_LANES = 3  # variables that are tried across vectors, the best by their accesses
 COUNTS = (1, 2, 4, 6, 8)  # vectors side by side
+MANY = 4096  # stores whose choices are remembered
 ROWS = (1, 2, 3, 4, 6, 8, 12)
 
 Decide: TypeAlias = Callable[[str, Sequence[str]], int]
@@ -58,12 +60,7 @@ def choose(
     function: Function, constants: frozenset[str], machine: Machine, decide: Decide
 ) -> Choice:
     """Decide the vector variable, the register tile and the layouts wanted of constants."""
-    store = split_parts(function.stores[0])
-    width = _width(store, machine)
-    reduced = _reduction_axes(store.value)
-    legal = [one for one in (*store.axes, *reduced) if _is_legal(store, one)]
-    costs = {one: _cost(store, one, width, constants) for one in (None, *legal)}
-    known = sorted(costs, key=lambda one: costs[one])[:MOST_LANES]
+    store, width, known = _best_lanes(function.stores[0], constants, machine)
     lanes = known[decide("lanes", [one.name if one else "none" for one in known])]
     tiles = _register_tiles(store, lanes, width, machine)
     count, rows = tiles[decide("register tile", [_tile_text(*one) for one in tiles])]
@@ -71,10 +68,24 @@ def choose(
     return Choice(store, lanes, width if lanes else 1, count, rows, layouts)
 
 
+@lru_cache(maxsize=MANY)
+def _best_lanes(
+    store: Store, constants: frozenset[str], machine: Machine
+) -> tuple[Store, int, list[Var | None]]:
+    """The store in parts, the lanes of a vector, and the best variables across them, by cost."""
+    store = split_parts(store)
+    width = _width(store, machine)
+    axes = (*store.axes, *_reduction_axes(store.value))
+    legal = [one for one in axes if _is_legal(store, one)]
+    costs = {one: _cost(store, one, width, constants) for one in (None, *legal)}
+    return store, width, sorted(costs, key=lambda one: costs[one])[:MOST_LANES]
+
+
 def _tile_text(count: int, rows: Rows) -> str:
     return " ".join([str(count), *(f"{axis.name}:{size}" for axis, size in rows)])
 
 
+@lru_cache(maxsize=MANY)
 def _register_tiles(
     store: Store, lanes: Var | None, width: int, machine: Machine
 ) -> list[tuple[int, Rows]]:

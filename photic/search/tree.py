@@ -17,7 +17,7 @@ from typing import Protocol
 
 from photic.search.choosing import Choose, recording, replaying
 
-DRAWS = 24  # candidates drawn for each one proposed
+DRAWS = 8  # candidates drawn for each one proposed
 EXPLORATION = 0.7  # weight of rarely visited options against rewards in 0..1
 AGAIN = 0.15  # chance that mutation makes a choice again
 

@@ -26,7 +26,7 @@ SAMPLE_SECONDS = 0.005
 MOST_CALLS = 200  # of a series
 MOST_SERIES = 8  # of a sample
 WARM_CALLS = 3
-HOPELESS_FACTOR = 10.0  # so many times the best, and more than a moment, is not raced
+HOPELESS_FACTOR = 3.0  # so many times the best, and more than a moment, is not raced
 HOPELESS_SECONDS = 0.001
 LIMIT_FACTOR = 20.0  # so many times the best is a hang
 LEAST_LIMIT_SECONDS = 2.0
@@ -216,7 +216,9 @@ class _Race:
             self.warm(racer)
         self.set_sample()
         first = self.racers[0]
-        for _ in range(FIRST_ROUNDS):
+        for number in range(FIRST_ROUNDS):
+            if number >= SPREAD_SAMPLES and len(self.active()) < 2 <= len(self.racers):
+                break
             self.round()
             self.drop([one for one in self.active() if one is not first and self.is_behind(one)])
         rest = [one for one in self.active() if one is not first]
@@ -234,17 +236,22 @@ class _Race:
             racer.racing = False
 
     def warm(self, racer: _Racer) -> None:
-        """The first calls: the very first does not count, the others only say how long to race."""
-        found = [taken for _ in range(WARM_CALLS) if (taken := self.take(racer)) is not None][1:]
+        """The first calls: the very first does not count, the others only say how long to race.
+
+        One that is hopeless at once is not warmed further.
+        """
+        first = self.take(racer)
+        found = [] if first is None else [first]
+        if first is not None and not self.is_hopeless(first):
+            found = [taken for _ in range(WARM_CALLS - 1) if (taken := self.take(racer))] or found
         if found:
             racer.warm_seconds = min(found)
             self.best_seconds = min(racer.warm_seconds, self.best_seconds or racer.warm_seconds)
 
     def set_sample(self) -> None:
         """How much makes a sample: the same for all, or the least of more series would win."""
-        hopeless = HOPELESS_FACTOR * self.best_seconds + HOPELESS_SECONDS
         for racer in self.active():
-            if racer.warm_seconds > hopeless and racer is not self.racers[0]:
+            if self.is_hopeless(racer.warm_seconds) and racer is not self.racers[0]:
                 racer.samples.append(racer.warm_seconds)
                 racer.racing = False
         if self.best_seconds:
@@ -252,6 +259,11 @@ class _Race:
             self.calls = min(MOST_CALLS, max(1, calls))
             series = round(SAMPLE_SECONDS / (self.best_seconds * self.calls))
             self.series = min(MOST_SERIES, max(1, series))
+
+    def is_hopeless(self, seconds: float) -> bool:
+        """Whether it takes so much longer than the best that a race is no use."""
+        known = self.best_seconds
+        return known > 0 and seconds > HOPELESS_FACTOR * known + HOPELESS_SECONDS
 
     def round(self) -> None:
         """A sample of each, in random order: then no rhythm of the machine can favour one."""
