@@ -32,7 +32,7 @@ LIMIT_FACTOR = 20.0  # so many times the best is a hang
 LEAST_LIMIT_SECONDS = 2.0
 FIRST_SHARE = 0.5  # of the time, for a sample before anything is known
 MOST_SPREAD = 1.0  # of the median, between the quartiles; more is no measurement
-SPREAD_SAMPLES = 6
+SPREAD_SAMPLES = 8  # with fewer, nonsense may look steady by luck
 QUARTILES = (25, 50, 75)
 DEVIATIONS = 1.96  # 95% of a normal distribution
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
 import pytest
 from cases import test_num_tensor
 from cases.candidates import drawn
