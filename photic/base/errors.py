@@ -58,11 +58,6 @@ class DtypeMismatch(PhoticError):
     hint = "cast explicitly with .astype(...)"
 
 
-class AxisOutOfRange(PhoticError):
-    code = "P103"
-    template = "{op}: axis {axis} is outside a tensor of rank {rank}"
-
-
 class BadArgument(PhoticError):
     code = "P104"
     template = "{op}: {argument} is {given}, expected {expected}"

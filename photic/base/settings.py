@@ -49,16 +49,13 @@ _BY_NAME = {one.name.lower(): one for one in SETTINGS}
 def setting(name: str) -> object:
     """The value of ``PHOTIC_<NAME>``; raises BadArgument when it does not parse."""
     record = _BY_NAME[name]
-    text = os.environ.get(f"PHOTIC_{record.name}", record.default)
+    variable = f"PHOTIC_{record.name}"
+    text = os.environ.get(variable, record.default)
     try:
         return record.parse(text)
     except (ValueError, KeyError):
-        raise BadArgument(
-            op="settings",
-            argument=f"PHOTIC_{record.name}",
-            given=repr(text),
-            expected=record.expected,
-        ) from None
+        fields = {"argument": variable, "given": repr(text), "expected": record.expected}
+        raise BadArgument(op="settings", **fields) from None
 
 
 def text_setting(name: str) -> str:
@@ -71,15 +68,6 @@ def int_setting(name: str) -> int:
     value = setting(name)
     assert isinstance(value, int)
     return int(value)
-
-
-# Variables that other programs define and that photic honours: bundles of certificates.
-CERTIFICATE_VARIABLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
-
-
-def certificate_bundles() -> tuple[str, ...]:
-    """The files or folders of trusted certificates that the user's environment names."""
-    return tuple(os.environ[name] for name in CERTIFICATE_VARIABLES if os.environ.get(name))
 
 
 def child_environment(**extra: str) -> dict[str, str]:

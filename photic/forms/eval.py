@@ -21,9 +21,9 @@ import numpy.typing as npt
 from numpy.lib.stride_tricks import as_strided
 
 from photic.forms import errors
+from photic.forms.dim_eval import number_of
 from photic.ir import graph as graphs
 from photic.ir.dim import Atom, Data, Dim, Symbol, Var, coefficient_of, substitute, variables
-from photic.ir.dim import evaluate as number_of
 from photic.ir.dtype import BFLOAT16, DType, dtype_of
 from photic.ir.graph import Along, Graph, Item, Named, Node, Operand, Payload, Scan
 from photic.ir.index import Buffer

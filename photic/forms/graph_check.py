@@ -20,10 +20,11 @@ import numpy as np
 import numpy.typing as npt
 
 from photic.base.errors import PhoticError
+from photic.forms.dim_eval import number_of
 from photic.forms.errors import BrokenGraph
 from photic.ir import dim as dims
 from photic.ir import graph as graphs
-from photic.ir.dim import Atom, Data, Dim, Var, at_most, atoms, evaluate, symbols, variables
+from photic.ir.dim import Atom, Data, Dim, Var, at_most, atoms, symbols, variables
 from photic.ir.dtype import INT64, DType, dtype_of
 from photic.ir.graph import Along, Graph, Item, Named, Node, Operand, Payload, Scan, To
 from photic.ir.index import Expr
@@ -201,7 +202,7 @@ def escapes(index: Dim, extent: Dim, axes: Collection[Var], gaps: Collection[Dim
     point: dict[Atom, int] = {}
 
     def at(value: Dim) -> npt.NDArray[np.int64]:
-        return np.asarray(evaluate(value, point.__getitem__), np.int64)
+        return np.asarray(number_of(value, point.__getitem__), np.int64)
 
     for sample in range(_SAMPLES):
         for place, one in enumerate(sorted(sizes, key=str)):

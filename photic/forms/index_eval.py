@@ -16,11 +16,11 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from photic.forms.dim_eval import number_of
 from photic.forms.errors import BrokenGraph
 from photic.forms.eval import MEANING, Array, Run, convert
 from photic.ir import index as form
 from photic.ir.dim import Data, Dim, Symbol, Var
-from photic.ir.dim import evaluate as number_of
 from photic.ir.dtype import BOOL
 from photic.ir.index import Access, Expr, Literal, Order, Over, Position, Store
 

@@ -37,6 +37,7 @@ from photic.ir.program import Branch, Collective, Copy, Function, Kernel, Place,
 Facts: TypeAlias = Iterable[tuple[bool, str]]  # what must hold, and what is wrong where it fails
 Sizes: TypeAlias = frozenset[Symbol]
 Gaps: TypeAlias = frozenset[Dim]  # what exceeds 0 where something is done
+UNBOUNDED = 2**62  # elements; larger than any size that fits a machine, and no int64 overflow
 NUMBER = re.compile(r"-?(\d+|0x[01]\.[0-9a-f]+p[+-]\d+|inf)|nan")
 
 
@@ -195,7 +196,7 @@ def _sampled(one: Data, number: int, gaps: Gaps) -> Dim:
     """A size in place of an index from data: from -1 to the largest that a condition names."""
     place = dims.data(one.value, one.low, one.high)
     tops = [dims.bounds(gap + place)[1] for gap in gaps if one in dims.atoms(gap)]
-    high = min((top for top in tops if 0 < top < dims.UNBOUNDED), default=1)
+    high = min((top for top in tops if 0 < top < UNBOUNDED), default=1)
     return Int((((Symbol(f"data{number}", -1, high),), 1),))
 
 

@@ -11,7 +11,7 @@ says so by ``False``, never by a guess.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from keyword import iskeyword
@@ -21,7 +21,6 @@ from typing import Protocol, TypeAlias, Union
 from photic.base.errors import BadArgument, NoTruthValue
 
 CACHED = 1 << 16  # results kept of each operation; graphs repeat the same few thousand
-UNBOUNDED = 2**62  # elements; larger than any size that fits a machine, smaller than int64 overflow
 
 
 @dataclass(frozen=True, slots=True)
@@ -449,11 +448,10 @@ def is_within(value: Dim, extent: Dim) -> bool:
 
 def substitute(value: Dim, table: Mapping[Atom, Dim]) -> Dim:
     """Replace atoms (all at once); the result is normal again."""
-    return _folded(value, lambda atom: _substitute_atom(atom, table))
-
-
-def _folded(value: Dim, number: Callable[[Atom], Dim]) -> Dim:
-    return sum(prod(map(number, monomial), start=factor) for monomial, factor in terms_of(value))
+    return sum(
+        prod((_substitute_atom(atom, table) for atom in monomial), start=coefficient)
+        for monomial, coefficient in terms_of(value)
+    )
 
 
 def _substitute_atom(atom: Atom, table: Mapping[Atom, Dim]) -> Dim:
@@ -509,21 +507,3 @@ def coefficient_of(value: Dim, one: Var) -> Dim | None:
         if count == 1:
             factor = add(factor, rest)
     return factor
-
-
-def evaluate(value: Dim, lookup: Callable[[Symbol | Var | Data], int]) -> int:
-    """The number that the value has, given a number for each symbol and variable.
-
-    ``lookup`` may return NumPy integer arrays; the result is then an array.
-    """
-    return _folded(value, lambda atom: _evaluate_atom(atom, lookup))  # type: ignore[return-value]
-
-
-def _evaluate_atom(atom: Atom, lookup: Callable[[Symbol | Var | Data], int]) -> int:
-    if isinstance(atom, FloorDiv | Mod):
-        bottom = evaluate(atom.bottom, lookup)
-        if isinstance(bottom, int) and bottom == 0:  # by an empty extent, as integers everywhere
-            return 0
-        top = evaluate(atom.top, lookup)
-        return top // bottom if isinstance(atom, FloorDiv) else top % bottom
-    return lookup(atom)

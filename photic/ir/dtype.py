@@ -1,8 +1,6 @@
-"""The data types, as one table: their NumPy form, kind, size, and how two of them promote.
+"""The data types, as one table: their NumPy form, kind and size.
 
-Promotion is PyTorch's: the kind decides (bool < integer < float) and the larger size within a
-kind; int32 + float32 is float32; float16 + bfloat16 is float32; uint8 with a signed integer is the
-next signed size that holds both.
+How two of them promote is a matter of tensors: every operation here has operands of one dtype.
 """
 
 from __future__ import annotations
@@ -10,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-import ml_dtypes
+import ml_dtypes  # noqa: F401  # gives NumPy the name bfloat16
 import numpy as np
 
 from photic.base.errors import BadArgument
@@ -33,10 +31,7 @@ class DType:
 
     @property
     def numpy(self) -> np.dtype[np.generic]:
-        """The NumPy dtype that holds it (bfloat16 from ml_dtypes)."""
-        if self.name == "bfloat16":
-            half: np.dtype[np.generic] = np.dtype(ml_dtypes.bfloat16)
-            return half
+        """The NumPy dtype that holds it."""
         return np.dtype(self.name)
 
     @property
@@ -78,30 +73,12 @@ def dtype_of(given: DType | str | np.dtype[np.generic] | type) -> DType:
     """The record for a name, a NumPy dtype or a Python type; BadArgument for what is not listed."""
     if isinstance(given, DType):
         return given
-    python = {float: "float32", int: "int64", bool: "bool"}
-    name = python.get(given) if isinstance(given, type) else None
-    if name is None:
-        name = given if isinstance(given, str) else np.dtype(given).name
+    if isinstance(given, type):
+        given = {float: "float32", int: "int64", bool: "bool"}.get(given, given)
+    name = given if isinstance(given, str) else np.dtype(given).name
     if name not in DTYPES:
         raise BadArgument(op="dtype", argument="dtype", given=name, expected=", ".join(DTYPES))
     return DTYPES[name]
-
-
-_RANK = {"bool": 0, "int": 1, "float": 2}
-
-
-def promote(left: DType, right: DType) -> DType:
-    """The dtype of an operation on both."""
-    if left == right:
-        return left
-    if _RANK[left.kind] != _RANK[right.kind]:
-        return left if _RANK[left.kind] > _RANK[right.kind] else right
-    if left.kind == "float" and left.bytes == right.bytes:
-        return FLOAT32
-    if left.kind == "int" and left.signed != right.signed:
-        signed = left if left.signed else right
-        return signed if signed.bytes > UINT8.bytes else INT16
-    return left if left.bytes > right.bytes else right
 
 
 def accumulator(dtype: DType) -> DType:

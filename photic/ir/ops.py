@@ -2,7 +2,7 @@
 
 A record says what a checker, an evaluator and a renderer must agree on: arity, dtype rule, laws
 and special values. The meaning itself is the line of NumPy in ``forms/eval.py``. Sources (input,
-state, constant, iota) and regions (scan, item) compute nothing and stand in a second table.
+state, constant, iota) compute nothing; neither do regions (scan, item).
 """
 
 from __future__ import annotations
@@ -88,4 +88,3 @@ PRIMITIVES: tuple[OpRecord, ...] = (
 
 PRIMITIVE: dict[str, OpRecord] = {record.name: record for record in PRIMITIVES}
 SOURCES: tuple[str, ...] = ("input", "state", "constant", "iota")
-REGIONS: tuple[str, ...] = ("scan", "item")

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from photic.base.errors import AxisOutOfRange, BadArgument, CannotReshape, ShapeMismatch
+from photic.base.errors import BadArgument, CannotReshape, ShapeMismatch
 from photic.ir import dim as dims
 from photic.ir.dim import Atom, Dim, Var, floordiv, is_within, mod, product
 
@@ -75,13 +75,6 @@ def _moved(view: View, shape: Shape, index: Sequence[Dim], bounds: Sequence[Boun
     return View(shape, places, tuple(dict.fromkeys(needed)))
 
 
-def checked_axis(op: str, axis: int, rank: int) -> int:
-    """The axis counted from the front; AxisOutOfRange outside -rank..rank-1."""
-    if not -rank <= axis < rank:
-        raise AxisOutOfRange(op=op, axis=axis, rank=rank)
-    return axis % rank
-
-
 def permute(view: View, order: Sequence[int]) -> View:
     """Result axis k is source axis ``order[k]``."""
     if sorted(order) != list(range(view.rank)):
@@ -134,18 +127,6 @@ def _next_group(old: Shape, new: Shape, a: int, b: int) -> tuple[int, int]:
         if product(old[a:end_a]) == product(new[b:end_b]):
             return end_a, end_b
     raise CannotReshape(given=product(old), old=old, new=new)
-
-
-def infer_shape(old: Shape, given: Sequence[Dim]) -> Shape:
-    """``given`` with its one -1 replaced; CannotReshape where the counts do not fit."""
-    known = product(n for n in given if n != -1)
-    if -1 in given:
-        size = None if known == 0 else dims.exact_div(product(old), known)
-    else:
-        size = 1 if known == product(old) else None
-    if size is None or list(given).count(-1) > 1:
-        raise CannotReshape(given=product(old), old=old, new=tuple(given))
-    return tuple(size if n == -1 else n for n in given)
 
 
 def shrink(view: View, axis: int, start: Dim, step: int, length: Dim) -> View:

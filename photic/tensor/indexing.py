@@ -11,13 +11,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from photic.base.errors import AxisOutOfRange, BadArgument, DtypeMismatch, ShapeMismatch
+from photic.base.errors import BadArgument, DtypeMismatch, ShapeMismatch
 from photic.ir import view
 from photic.ir.dim import Dim, Int, at_most, bounds, floordiv
 from photic.ir.dtype import INT64
-from photic.ir.view import checked_axis
+from photic.tensor.axes import checked_axis
 from photic.tensor.compare import equal
 from photic.tensor.creation import counted
+from photic.tensor.errors import AxisOutOfRange
 from photic.tensor.primitive import less, masked, negated, reduced, where
 from photic.tensor.shapes import expand_dims, moved, ravel, reshape
 from photic.tensor.tensor import (

@@ -15,6 +15,7 @@ from photic.base.errors import BadArgument, ShapeMismatch
 from photic.ir import graph, view
 from photic.ir.dim import Dim, bounds
 from photic.ir.dtype import INT64, DType
+from photic.tensor.axes import checked_axis
 from photic.tensor.creation import counted
 from photic.tensor.primitive import accumulated, less, masked
 from photic.tensor.reductions import over_axes
@@ -107,7 +108,7 @@ def _running(x: Value, axis: int | None, op: str, step: Callable[..., Tensor]) -
     value = tensor(x, op)
     if axis is None:
         return _running(ravel(value), 0, op, step)
-    place = view.checked_axis(op, axis, value.ndim)
+    place = checked_axis(op, axis, value.ndim)
     result = value.astype(_wide(value))
     shift = 1
     while shift < bounds(value.shape[place])[1]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from photic.base.errors import BadArgument
 from photic.compiler.artifact import Argument, Array
+from photic.forms.dim_eval import number_of
 from photic.forms.errors import (
     InputDtype,
     InputMissing,
@@ -25,7 +26,7 @@ from photic.forms.errors import (
     SizeMissing,
     SizeOutOfRange,
 )
-from photic.ir.dim import Data, Dim, Symbol, Var, evaluate, terms_of
+from photic.ir.dim import Data, Dim, Symbol, Var, terms_of
 
 UNSHARED = (BufferError, RuntimeError, TypeError, ValueError)  # what exporters of DLPack raise
 
@@ -51,7 +52,7 @@ class Sizes:
         if isinstance(dim, int):
             return dim
         name = _alone(dim)
-        return self.values[name] if name else evaluate(dim, self._lookup)
+        return self.values[name] if name else number_of(dim, self._lookup)
 
     def shape(self, shape: tuple[Dim, ...]) -> tuple[int, ...]:
         """The numbers that the sizes of a shape have in this call."""

@@ -12,8 +12,9 @@ from collections.abc import Callable
 from functools import wraps
 
 from photic.base.errors import DtypeMismatch
-from photic.ir import graph, view
+from photic.ir import graph
 from photic.ir.dtype import BOOL, FLOAT32, DType
+from photic.tensor.axes import checked_axis
 from photic.tensor.tensor import (
     Tensor,
     Value,
@@ -159,7 +160,7 @@ def constant_like(x: Tensor, value: float) -> Tensor:
 
 def reduced(op: str, x: Tensor, axis: int) -> Tensor:
     """``sum`` or ``max`` over one axis, which goes; the dtype stays."""
-    return whole(graph.reduce(op, x.operand, view.checked_axis(op, axis, x.ndim)))
+    return whole(graph.reduce(op, x.operand, checked_axis(op, axis, x.ndim)))
 
 
 def accumulated(dtype: DType) -> DType:

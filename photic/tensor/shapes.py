@@ -13,7 +13,8 @@ from photic.base.errors import BadArgument, ShapeMismatch
 from photic.ir import view
 from photic.ir.dim import Dim, Int, at_most, bounds, floordiv, mod, mul
 from photic.ir.dtype import BOOL
-from photic.ir.view import View, checked_axis
+from photic.ir.view import View
+from photic.tensor.axes import checked_axis, infer_shape
 from photic.tensor.creation import checked_shape, counted
 from photic.tensor.primitive import apply, less, masked, negated, where
 from photic.tensor.tensor import (
@@ -46,7 +47,7 @@ def reshape(x: Value, shape: Dim | Sequence[Dim]) -> Tensor:
     """Same elements in row-major order, other axes; one size may be -1. CannotReshape."""
     value = tensor(x, "reshape")
     given = (shape,) if isinstance(shape, int | Int) else tuple(shape)
-    return moved(value, view.reshape, view.infer_shape(value.shape, given))
+    return moved(value, view.reshape, infer_shape(value.shape, given))
 
 
 def ravel(x: Value) -> Tensor:

@@ -21,10 +21,10 @@ from photic.base.errors import BadArgument, NoTruthValue, ShapeMismatch
 from photic.ir import view as views
 from photic.ir.dim import Dim, Int
 from photic.ir.dtype import BOOL, FLOAT32, INT64, DType, dtype_of
-from photic.ir.dtype import promote as promote_dtypes
 from photic.ir.graph import Node, Operand, cast, constant_node, iota_node, operand
 from photic.ir.view import Shape, View
 from photic.tensor.errors import NotATensor, UnknownSize
+from photic.tensor.promotion import promote as promote_dtypes
 
 Array: TypeAlias = npt.NDArray[np.generic]
 Scalar: TypeAlias = bool | int | float | np.generic

@@ -13,8 +13,9 @@ from random import Random
 import numpy as np
 import numpy.typing as npt
 
+from photic.forms.dim_eval import number_of
 from photic.ir import view as views
-from photic.ir.dim import Data, Dim, Symbol, Var, add, bounds, evaluate, exact_div, mul, symbol
+from photic.ir.dim import Data, Dim, Symbol, Var, add, bounds, exact_div, mul, symbol
 from photic.ir.view import View
 
 Array = npt.NDArray[np.generic]
@@ -44,7 +45,7 @@ def number(value: Dim, sizes: Sizes) -> int:
         assert isinstance(atom, Symbol)
         return sizes[atom.name]
 
-    return evaluate(value, lookup)
+    return number_of(value, lookup)
 
 
 def numbers(shape: tuple[Dim, ...], sizes: Sizes) -> tuple[int, ...]:

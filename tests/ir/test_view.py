@@ -17,7 +17,7 @@ from fuzz.movements import (
     random_sizes,
 )
 
-from photic.base.errors import AxisOutOfRange, BadArgument, CannotReshape, ShapeMismatch
+from photic.base.errors import BadArgument, CannotReshape, ShapeMismatch
 from photic.forms.eval import evaluate
 from photic.forms.graph_check import check_graph
 from photic.ir import view as views
@@ -103,21 +103,6 @@ def test_bounds_that_always_hold_are_dropped() -> None:
     assert len(views.pad(at((4,)), 0, 1, 0).bounds) == 1
 
 
-def test_an_unknown_extent_is_inferred_from_the_others() -> None:
-    assert views.infer_shape((N, 12), (-1, 4)) == (mul(N, 3), 4)
-    assert views.infer_shape((N, 12), (12, N)) == (12, N)
-    assert views.infer_shape((), (1, -1)) == (1, 1)
-
-
-@pytest.mark.parametrize(
-    "old, given",
-    [((6,), (4, -1)), ((6,), (-1, -1)), ((0, 3), (0, -1)), ((N,), (2, -1)), ((6,), (4, 2))],
-)
-def test_an_extent_that_cannot_be_inferred_is_refused(old: views.Shape, given: views.Shape) -> None:
-    with pytest.raises(CannotReshape):
-        views.infer_shape(old, given)
-
-
 def test_movements_that_do_not_fit_are_refused() -> None:
     start = at((2, N))
     with pytest.raises(BadArgument, match="order"):
@@ -130,9 +115,6 @@ def test_movements_that_do_not_fit_are_refused() -> None:
         views.reshape(start, (N, 3))
     with pytest.raises(CannotReshape):
         views.reshape(at((0, 3)), (1,))
-    with pytest.raises(AxisOutOfRange):
-        views.checked_axis("sum", 2, 2)
-    assert views.checked_axis("sum", -1, 2) == 1
 
 
 def test_a_reshape_with_an_empty_axis_keeps_its_shape() -> None:

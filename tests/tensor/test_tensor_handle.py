@@ -14,13 +14,12 @@ from evaluating import of, value
 
 import photic as ph
 from photic.base.errors import (
-    AxisOutOfRange,
     BadArgument,
     CannotReshape,
     NoTruthValue,
     ShapeMismatch,
 )
-from photic.tensor.errors import NotATensor, UnknownSize
+from photic.tensor.errors import AxisOutOfRange, NotATensor, UnknownSize
 
 OPERATORS = [
     operator.add,
