@@ -127,7 +127,9 @@ def minimal_rules(
     values: Iterable[Expr], rules: Iterable[Rule], limits: Limits, goal: Callable[[EGraph], bool]
 ) -> tuple[Rule, ...]:
     """A set of rules that still reaches the goal, and without any one of them does not."""
-    values, needed = tuple(values), tuple(rules)
+    values, rules = tuple(values), tuple(rules)
+    matches = saturate(values, rules, limits).matches
+    needed = tuple(rule for rule in rules if matches.get(rule.name, 1))
     for rule in needed:
         rest = tuple(one for one in needed if one is not rule)
         if goal(saturate(values, rest, limits)):

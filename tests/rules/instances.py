@@ -14,8 +14,8 @@ from rules.range_instances import RANGE_HITS, RANGE_MISSES
 
 from photic.ir import index as form
 from photic.ir.dim import var
-from photic.ir.dtype import BOOL, FLOAT32, INT64
-from photic.ir.index import Expr
+from photic.ir.dtype import BOOL, FLOAT32, FLOAT64, INT64
+from photic.ir.index import TRUE, Expr
 
 # --- folds ----------------------------------------------------------------------------------
 
@@ -43,11 +43,29 @@ def finite(d: Draw, a: Expr, r: Expr, instead: float = 0.0) -> Expr:
     )
 
 
+def is_number(d: Draw, x: Expr) -> Expr:
+    return form.either(
+        form.binary("less_than", x, d.number(1)), form.binary("less_than", d.number(0), x)
+    )
+
+
+def tie(d: Draw, a: Expr, r: Expr) -> Expr:
+    """``a == r``: neither is less, both are numbers."""
+    found = TRUE
+    for one, other in ((a, r), (r, a)):
+        found = form.both(found, form.negation(form.binary("less_than", one, other)))
+    for one in (a, r):
+        found = form.both(found, is_number(d, one))
+    return form.cast(found, FLOAT32)
+
+
 RELATIVE: dict[str, Relative] = {
     "relative: a power of two of the distance": power,
     "relative: a power of the distance": scaled,
     "relative: a power of the scaled distance": twice_scaled,
     "relative: a power of the distance to a finite maximum": finite,
+    "relative: a tie with the maximum": tie,
+    "relative: a tie of the maximum": lambda d, a, r: tie(d, r, a),
 }
 
 
@@ -103,6 +121,8 @@ def wrong_power(d: Draw) -> Expr:
         form.unary("exp2", d.minus(a, form.binary("maximum", r, d.leaf(I)))),
         finite(d, a, r, instead=1.0),
         d.mul(a, form.unary("recip", r)),
+        form.cast(form.binary("less_than", a, r), FLOAT32),
+        form.cast(form.negation(form.binary("less_than", a, r)), FLOAT32),  # nan ties with all
     )
     return total(J, d.mul(wrong[d.rng.integers(len(wrong))], d.value(J, N)))
 
@@ -129,6 +149,65 @@ def wrong_sum(d: Draw) -> Expr:
     v = d.mul(p, d.leaf(J)) if d.coin() else p
     wrong = (total(I, v), most(J, v), most(I, v), form.unary("sin", v))
     return wrong[d.rng.integers(len(wrong))]
+
+
+# --- powers ---------------------------------------------------------------------------------
+
+
+def apart(d: Draw, whole: float, powers: int) -> Expr:
+    """A sum of a power of which h was taken off: ``c*(a + b) = whole`` and so many ``2**h``."""
+    c = 2.0 ** int(d.rng.integers(-1, 2))
+    a = float(d.rng.integers(-8, 9)) / 8
+    h = d.value(I, J)
+    inner = d.add(d.value(I, J), form.binary("mul", h, d.number(a)))
+    inner = d.add(inner, form.binary("mul", d.number(whole / c - a), h))
+    power = form.unary("exp2", form.binary("mul", inner, d.number(c)))
+    return total(J, d.mul(power, *[form.unary("exp2", h)] * powers, d.value(J)))
+
+
+def of_another(d: Draw) -> Expr:
+    """What was taken off is not what is given back."""
+    z, h = d.leaf(I, J), d.leaf(I, J)
+    inner = d.add(d.minus(z, h, -1.5), d.mul(h, d.number(-0.5)))
+    powers = [form.unary("exp2", one) for one in (inner, d.leaf(I, J), h)]
+    return total(J, d.mul(*powers))
+
+
+def limited(d: Draw, limit: float, factor: float, is_above: bool) -> Expr:
+    """``2**(factor*x)`` in float64 with x kept on one side of a limit; x lies on both sides."""
+    x = form.binary("mul", d.leaf(I, J, dtype=FLOAT64), form.number(2000.0, FLOAT64))
+    edge, c = form.number(limit, FLOAT64), form.number(factor, FLOAT64)
+    operands = (edge, x) if is_above else (x, edge)
+    kept = form.select(form.binary("less_than", *operands), edge, x)
+    return form.unary("exp2", form.binary("mul", c, kept))
+
+
+def below(d: Draw) -> Expr:
+    c = d.rng.uniform(0.5, 2.0)
+    return limited(d, -1076.0 / c * d.rng.uniform(1.0, 1.5), c, False)
+
+
+def above(d: Draw) -> Expr:
+    c = d.rng.uniform(0.5, 2.0)
+    return limited(d, 1025.0 / c * d.rng.uniform(1.0, 1.5), c, True)
+
+
+def wrong_limit(sign: float) -> tuple[Make, ...]:
+    """Limits that are seen, on the other side, under a factor that turns them, of other values."""
+    is_above = sign > 0
+
+    def of_other(d: Draw) -> Expr:
+        x, y = d.leaf(I, J), d.leaf(I, J)
+        operands = (d.number(2000.0), y) if is_above else (y, d.number(-2000.0))
+        kept = form.select(form.binary("less_than", *operands), d.number(sign * 2000.0), x)
+        return form.unary("exp2", form.binary("mul", d.number(1.0), kept))
+
+    return (
+        lambda d: limited(d, sign * 1000.0, 1.0, is_above),
+        lambda d: limited(d, sign * 2000.0, 1.0, not is_above),
+        lambda d: limited(d, sign * 2000.0, -1.0, is_above),
+        of_other,
+    )
 
 
 # --- the table ------------------------------------------------------------------------------
@@ -161,6 +240,9 @@ HITS: dict[str, Make] = {
     MOVE: lambda d: total(J, d.mul(d.value(I, J), total(K, d.mul(d.value(J, K), d.value(K, N))))),
     "positive factor out of a maximum": lambda d: most(J, d.mul(d.positive(), d.value(I, J))),
     "addend out of a maximum": lambda d: most(J, d.add(d.value(I, J), d.value(I, N))),
+    "a power taken apart": lambda d: apart(d, -2.0, 2),
+    "a limit below a power": below,
+    "a limit above a power": above,
     **{name: folding(relative) for name, relative in RELATIVE.items()},
     "relative: a product": folding(scaled),
     "fold": folding(power),
@@ -215,6 +297,14 @@ MISSES: dict[str, tuple[Make, ...]] = {
         lambda d: most(J, d.mul(d.value(I, J), d.value(I))),
         of_integers("max"),
     ),
+    "a power taken apart": (
+        lambda d: apart(d, -1.0, 2),
+        lambda d: apart(d, 2.0, 2),
+        lambda d: apart(d, -2.0, 1),
+        of_another,
+    ),
+    "a limit below a power": wrong_limit(-1.0),
+    "a limit above a power": wrong_limit(1.0),
     **{name: (other_extremum(relative), wrong_power) for name, relative in RELATIVE.items()},
     "relative: a product": (wrong_product,),
     "fold": (wrong_sum, other_extremum(power)),

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 from rules.draw import Draw, I, J, N, most, total
-from rules.instances import RELATIVE, operand
+from rules.instances import RELATIVE, operand, other_extremum
 from rules.sampler import FIRINGS, NEAR_MISSES, Sampled, judge, sample_known
 from search.lowered import PATIENT
 
@@ -90,6 +90,15 @@ def test_a_pair_added_by_a_test_folds(
     judged, wrong = judge(graph, d.arrays())
     assert graph.matches["fold"] >= len(values) and judged >= len(values)
     assert not wrong, wrong[0]
+
+
+@pytest.mark.parametrize(("entry", "relative"), [(ROOT, root), (TIES, tie)])
+def test_near_misses_of_a_pair_added_by_a_test_do_not_fold(
+    entry: Entry, relative: Callable[[Draw, Expr, Expr], Expr]
+) -> None:
+    d = Draw(np.random.default_rng(0))
+    make = other_extremum(relative)
+    assert folded(entry, [make(d) for _ in range(NEAR_MISSES)]).matches["fold"] == 0
 
 
 def test_the_sampler_catches_a_quotient_by_the_maximum_as_a_fold() -> None:

@@ -21,6 +21,6 @@ def test_the_examples_on_adding_a_rule_run() -> None:
 def test_the_page_names_every_term_and_every_fact() -> None:
     text = PAGE.read_text("utf-8")
     internal = {"at", "axis", "depends", "relative", "root", "literal", "opposite"}
-    facts = set(re.findall(r"\((?:relation|function) (\w+)", SORTS)) - internal
+    facts = set(re.findall(r"\((?:relation|function) ([\w-]+)", SORTS)) - internal
     missing = [name for name in (*sorted(CONSTRUCTORS), *sorted(facts)) if f"({name} " not in text]
     assert not missing

@@ -19,42 +19,27 @@ from search.value_programs import (
     KEYS,
     ROWS,
     block,
+    exponentials,
+    folds,
+    is_streaming,
     layer,
     mixed,
     naive,
+    operations,
     row,
     scores,
     weights,
 )
 
 import photic as ph
-from photic.search.language import ENode
 from photic.search.rules import rules_without
-from photic.search.run import LIMITS, EGraph, Limits, minimal_rules, saturate
+from photic.search.run import LIMITS, EGraph, Limits, saturate
 
 
 def graph_of(tensor: ph.Tensor) -> EGraph:
     graph = saturated(region_stores(y=tensor))
     assert graph.stopped == "saturated"
     return graph
-
-
-def operations(graph: EGraph, number: int, op: str) -> list[ENode]:
-    return [node for node in graph.classes[number] if node.op == op]
-
-
-def folds(graph: EGraph) -> list[ENode]:
-    return [node for nodes in graph.classes.values() for node in nodes if node.op == "Fold"]
-
-
-def is_streaming(graph: EGraph) -> bool:
-    """True if the root is a product of two folds' values: recip(fold of 1) times fold of v."""
-    for product in operations(graph, graph.roots[0], "Prod"):
-        below = [one for child in product.children for one in graph.classes[child]]
-        inner = [one for n in below if n.op == "Un" for one in graph.classes[n.children[0]]]
-        if any(n.op == "Fold" for n in below) and any(n.op == "Fold" for n in inner):
-            return True
-    return False
 
 
 # --- found ----------------------------------------------------------------------------------
@@ -96,6 +81,7 @@ STREAMING: dict[str, Callable[[], ph.Tensor]] = {
     "a bias": biased,
     "a scale outside": tempered,
     "operands swapped": swapped,
+    "exponentials by the library": lambda: mixed(exponentials(scores())),
     "axes permuted": transposed,
     "the library's own": lambda: ph.attention(
         *(ph.input(name, (HEADS, KEYS, DEPTH)) for name in "qkv"), causal=True
@@ -107,11 +93,12 @@ STREAMING: dict[str, Callable[[], ph.Tensor]] = {
 def test_attention_is_found_to_stream(name: str) -> None:
     graph = graph_of(STREAMING[name]())
     assert is_streaming(graph)
-    assert graph.rows < 80
+    assert graph.rows < 100
 
 
 def test_a_softmax_and_a_log_of_sums_fold_once() -> None:
-    for tensor in (ph.softmax(row()), ph.logsumexp(row(), axis=-1), weights(row(), 3.0)):
+    rows = (ph.softmax(row()), ph.logsumexp(row(), axis=-1), weights(row(), 3.0))
+    for tensor in (*rows, exponentials(row()), exponentials(row().astype("float64"))):
         assert len(folds(graph_of(tensor))) == 1
 
 
@@ -148,12 +135,12 @@ def test_a_layer_with_quantised_weights_norms_and_rotary_positions_saturates_sma
     assert len(folds(graph)) >= 2
 
 
-def test_a_whole_layer_ends_in_time() -> None:
+def test_a_whole_layer_saturates_or_ends_by_its_limits_in_two_seconds() -> None:
     values = [one.value for one in region_stores(y=layer(2, 6, 8, 8))]
     start = time.process_time()  # seconds of this process: other work on the machine is not ours
     graph = saturate(values, RULES, LIMITS)
     assert time.process_time() - start < 2.0
-    assert graph.stopped in ("saturated", "rows", "seconds") and len(folds(graph)) >= 2
+    assert graph.stopped in ("saturated", "seconds") and graph.rows < 5000
 
 
 # --- where terms vanish -------------------------------------------------------------------
@@ -292,20 +279,6 @@ def test_without_the_topic_nothing_folds() -> None:
 
 
 # --- runs -----------------------------------------------------------------------------------
-
-NEEDED = {
-    "product in a sum",
-    "flatten a product in a sum",
-    "factors out of a sum",
-    "relative: a power of the distance",
-    "relative: a product",
-    "fold",
-}
-
-
-def test_the_streaming_form_needs_six_rules_and_each_of_them() -> None:
-    values = [one.value for one in region_stores(y=naive())]
-    assert {one.name for one in minimal_rules(values, RULES, PATIENT, is_streaming)} == NEEDED
 
 
 def test_matches_are_counted_by_rule() -> None:

@@ -8,6 +8,8 @@ import numpy as np
 
 import photic as ph
 from photic.forms.eval import Array
+from photic.search.language import ENode
+from photic.search.run import EGraph
 
 HEADS, GROUPS, ROWS, KEYS, DEPTH = 2, 2, 5, 7, 4
 
@@ -16,6 +18,12 @@ def weights(scores: ph.Tensor, base: float) -> ph.Tensor:
     """``base**scores`` over its sum along the last axis, the maximum taken off first."""
     shifted = scores - ph.max(scores, axis=-1, keepdims=True)
     powers = ph.exp2(shifted * math.log2(base))
+    return powers / ph.sum(powers, axis=-1, keepdims=True)
+
+
+def exponentials(scores: ph.Tensor) -> ph.Tensor:
+    """``weights`` to base e with the library's exponential."""
+    powers = ph.exp(scores - ph.max(scores, axis=-1, keepdims=True))
     return powers / ph.sum(powers, axis=-1, keepdims=True)
 
 
@@ -91,3 +99,26 @@ def layer(heads: int, rows: int, depth: int, size: int) -> ph.Tensor:
     normed = ph.rms_norm(x, ph.input("second_norm", (width,)))
     gate, up = (normed @ quantised(name, width, 2 * width, size) for name in ("gate", "up"))
     return x + (ph.silu(gate) * up) @ quantised("down", 2 * width, width, size)
+
+
+# --- what is found --------------------------------------------------------------------------
+
+
+def operations(graph: EGraph, number: int, op: str) -> list[ENode]:
+    """The operations of one kind in a class."""
+    return [node for node in graph.classes[number] if node.op == op]
+
+
+def folds(graph: EGraph) -> list[ENode]:
+    """All folds of a graph."""
+    return [node for nodes in graph.classes.values() for node in nodes if node.op == "Fold"]
+
+
+def is_streaming(graph: EGraph) -> bool:
+    """True if the root is a product of two folds' values: recip(fold of 1) times fold of v."""
+    for product in operations(graph, graph.roots[0], "Prod"):
+        below = [one for child in product.children for one in graph.classes[child]]
+        inner = [one for n in below if n.op == "Un" for one in graph.classes[n.children[0]]]
+        if any(n.op == "Fold" for n in below) and any(n.op == "Fold" for n in inner):
+            return True
+    return False

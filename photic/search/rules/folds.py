@@ -61,8 +61,8 @@ def _parsed(text: str) -> Tree:
 
 
 def _operation(op: str, operands: list[str]) -> str:
-    if op == "select":
-        return f"(Select {' '.join(operands)})"
+    if op in ("select", "cast"):
+        return f"({op.title()} {'d ' * (op == 'cast')}{' '.join(operands)})"
     if op in _MULTISETS:
         return f"({_MULTISETS[op]} (multiset-of {' '.join(operands)}))"
     return f'({"Un" if len(operands) == 1 else "Bin"} "{op}" {" ".join(operands)})'
