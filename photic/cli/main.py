@@ -14,6 +14,7 @@ import typer
 from photic import __version__
 from photic.cli.ending import Ending
 from photic.cli.explain import explain
+from photic.cli.rules import rules
 from photic.cli.run import run_model
 from photic.cli.targets import targets
 
@@ -26,6 +27,7 @@ app = typer.Typer(
 )
 app.command("run")(run_model)
 app.command("explain")(explain)
+app.command("rules")(rules)
 app.command("targets")(targets)
 
 
