@@ -279,6 +279,28 @@ def test_a_file_made_anew_by_another_process_is_not_moved(path: Path) -> None:
     assert Records(path, never).best(A) == GOOD
 
 
+TOLD = WRITER.replace("sys.exit(problem)", "pass")
+
+
+def test_a_file_that_is_damaged_while_processes_write_stops_nobody(path: Path) -> None:
+    command = (sys.executable, "-c", TOLD, str(path))
+    writers = [
+        subprocess.Popen((*command, str(number), str(EACH)), stdout=subprocess.DEVNULL)
+        for number in range(PROCESSES // 2)
+    ]
+    while any(one.poll() is None for one in writers):
+        path.with_name("new").write_bytes(b"no database" * 1000)
+        path.with_name("new").replace(path)
+        time.sleep(0.05)
+    assert [one.returncode for one in writers] == [0] * len(writers)
+    records, _ = warned(path)
+    records.add(A, GOOD)
+    assert Records(path, never).best(A) == GOOD
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    connection.close()
+
+
 def test_an_empty_file_is_a_new_one(path: Path) -> None:
     path.touch()
     records = Records(path, never)
