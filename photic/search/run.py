@@ -8,8 +8,8 @@ they were given. egglog is loaded at the first run, never by a program that was 
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal
@@ -185,19 +185,11 @@ def _read(
         for row in (one for one in functions[name].rows if not one.subsumed):
             node = reader.node(name, functions[name], row)
             classes.setdefault(reader.number(row.output), []).append(node)
-    neutral: dict[tuple[str, int], set[int]] = {}
-    for row in functions["neutral"].rows:
-        op, (value, condition) = (
-            engine.value_to_string(row.inputs[0]),
-            map(reader.number, row.inputs[1:]),
-        )
-        leaves = (one.attributes[0] for one in classes[condition] if one.op == "Leaf")
-        neutral.setdefault((op, value), set()).update(map(int, leaves))
     return EGraph(
         {number: tuple(nodes) for number, nodes in classes.items()},
         tuple(tops[number] for number in range(roots)),
         _free(classes, table),
-        _vanishing(classes, neutral),
+        _vanishing(reader, functions["neutral"].rows, classes),
         table,
         stopped,
         matches,
@@ -223,13 +215,19 @@ def _free(classes: Mapping[int, Sequence[ENode]], table: Table) -> dict[int, fro
 
 
 def _vanishing(
-    classes: Mapping[int, Sequence[ENode]], neutral: Mapping[tuple[str, int], Collection[int]]
+    reader: _Reader, neutral: Iterable[FrozenRow], classes: Mapping[int, Sequence[ENode]]
 ) -> dict[int, frozenset[int]]:
     """For each body of reductions the conditions under which it is the identity of all of them."""
+    known: defaultdict[tuple[str, int], set[int]] = defaultdict(set)
+    for row in neutral:
+        op, value, condition = row.inputs
+        leaves = (one for one in classes[reader.number(condition)] if one.op == "Leaf")
+        place = reader.engine.value_to_string(op), reader.number(value)
+        known[place].update(int(one.attributes[0]) for one in leaves)
     found: dict[int, frozenset[int]] = {}
     for node in (one for nodes in classes.values() for one in nodes):
         if node.op in ("Reduce", "Fold"):
             body = node.children[-1]
-            here = frozenset(neutral.get((str(node.attributes[0]), body), ()))
+            here = frozenset(known[str(node.attributes[0]), body])
             found[body] = found.get(body, here) & here
     return found
