@@ -9,6 +9,7 @@ exception for programs to read. Nothing here formats a traceback; the cli prints
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar
 
 
@@ -29,11 +30,7 @@ class PhoticError(Exception):
         super().__init__(f"[{self.code}] {text}" + (f"\n  hint: {hint}" if hint else ""))
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild, (type(self), self.fields)
-
-
-def _rebuild(kind: type[PhoticError], fields: dict[str, object]) -> PhoticError:
-    return kind(**fields)
+        return partial(type(self), **self.fields), ()
 
 
 # --- warnings -------------------------------------------------------------------------------

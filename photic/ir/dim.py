@@ -301,19 +301,15 @@ def _split_multiple(value: Dim, by: Dim) -> tuple[Dim, Dim]:
         return (1, 0) if value == by else (0, value)
     (monomial, factor), quotient, rest = divisor[0], {}, {}
     for term, coefficient in terms_of(value):
+        whole, over = divmod(coefficient, factor)
+        lacks = any(term.count(atom) < monomial.count(atom) for atom in monomial)
+        if lacks or (term and over):  # only a constant is taken in part
+            rest[term] = coefficient
+            continue
         left = list(term)
         for atom in monomial:
-            if atom not in left:
-                break
             left.remove(atom)
-        else:
-            if coefficient % factor == 0:
-                quotient[tuple(left)] = coefficient // factor
-                continue
-        if not monomial and not term:
-            quotient[term], rest[term] = divmod(coefficient, factor)
-        else:
-            rest[term] = coefficient
+        quotient[tuple(left)], rest[term] = whole, over
     return _from_terms(quotient.items()), _from_terms(rest.items())
 
 
@@ -333,8 +329,6 @@ def floordiv(top: Dim, bottom: Dim) -> Dim:
     """``floor(top / bottom)``; terms that divide leave, what is provably under ``bottom`` is 0."""
     if isinstance(top, int) and isinstance(bottom, int):
         return top // bottom
-    if bottom == 1:
-        return top
     _require_positive(bottom, "//")
     quotient, rest = _split_multiple(top, bottom)
     if rest == 0 or is_within(rest, bottom):
@@ -364,8 +358,6 @@ def mod(top: Dim, bottom: Dim) -> Dim:
     """``top mod bottom``, floored; terms that ``bottom`` divides leave."""
     if isinstance(top, int) and isinstance(bottom, int):
         return top % bottom
-    if bottom == 1:
-        return 0
     _require_positive(bottom, "%")
     rest = _split_multiple(top, bottom)[1]
     if rest == 0 or is_within(rest, bottom):

@@ -34,18 +34,12 @@ class Named:
     name: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Payload:
-    """The attribute of a constant: its array (never copied) and a key for hash-consing."""
+    """The attribute of a constant: its array (never copied) and a key that tells it from others."""
 
-    array: np.ndarray[tuple[int, ...], np.dtype[np.generic]]
+    array: np.ndarray[tuple[int, ...], np.dtype[np.generic]] = field(compare=False)
     key: str
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Payload) and self.key == other.key
-
-    def __hash__(self) -> int:
-        return hash(self.key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +119,7 @@ class Node:
         return f"<{self.op} {self.dtype}{list(map(str, self.shape))} #{self.serial}>"
 
 
-_Key: TypeAlias = tuple[object, ...]
-_interned: weakref.WeakValueDictionary[_Key, Node] = weakref.WeakValueDictionary()
+_interned: weakref.WeakValueDictionary[tuple[object, ...], Node] = weakref.WeakValueDictionary()
 _lock = threading.Lock()
 _serials = itertools.count()
 

@@ -276,31 +276,27 @@ def _position(value: Expr) -> Dim | None:
 
 
 def _add(left: Expr, right: Expr) -> Expr:
-    """The sum. ``select(c, a, -0.0) + select(not c, b, -0.0)`` is ``select(c, a, b)`` exactly."""
+    """The sum; -0.0 is its identity."""
     for one, other in ((left, right), (right, left)):
-        if one is zero(one.dtype):
-            return other
-    if left.op == right.op == "select":
-        empty = zero(left.dtype)
-        for one, other in ((left, right), (right, left)):
-            if one.children[2] is empty and other.children[2] is empty:
-                joined = _either_or(one, other)
-                if joined is not None:
-                    return joined
+        joined = other if one is zero(one.dtype) else _either_or(one, other)
+        if joined is not None:
+            return joined
     return make("add", (left, right), PLAIN, left.dtype)
 
 
 def _either_or(one: Expr, other: Expr) -> Expr | None:
     """``select(c and d, a, 0) + select(not c, b, 0)`` as ``select(c, select(d, a, 0), b)``."""
+    empty = zero(one.dtype)
+    if any(part.op != "select" or part.children[2] is not empty for part in (one, other)):
+        return None
     opposite = negation(other.children[0])
-    have, needed = list(conjuncts(one.children[0])), list(conjuncts(opposite))
+    have, needed = conjuncts(one.children[0]), conjuncts(opposite)
     if not all(term in have for term in needed):
         return None
     inner = TRUE
     for term in have:
-        if term not in needed:
-            inner = both(inner, term)
-    return select(opposite, select(inner, one.children[1], one.children[2]), other.children[1])
+        inner = inner if term in needed else both(inner, term)
+    return select(opposite, select(inner, one.children[1], empty), other.children[1])
 
 
 def cast(value: Expr, dtype: DType) -> Expr:
@@ -349,7 +345,7 @@ def one_point(axis: Var, value: Expr) -> Expr:
     condition, taken = (value, TRUE) if value.dtype == BOOL else (TRUE, value)
     if value.op == "select" and value.children[2] is zero(value.dtype):
         condition, taken = value.children[:2]
-    terms = list(conjuncts(condition))
+    terms = conjuncts(condition)
     for low, high in product(terms, terms):
         at = _pinned(axis, low, high)
         if at is not None:
@@ -357,13 +353,11 @@ def one_point(axis: Var, value: Expr) -> Expr:
     return make("sum", (value,), Over(axis), value.dtype)
 
 
-def conjuncts(condition: Expr) -> Iterator[Expr]:
+def conjuncts(condition: Expr) -> list[Expr]:
     """The conditions whose conjunction this is."""
-    if condition.op == "mul":
-        for child in condition.children:
-            yield from conjuncts(child)
-    else:
-        yield condition
+    if condition.op != "mul":
+        return [condition]
+    return [term for child in condition.children for term in conjuncts(child)]
 
 
 def _pinned(axis: Var, low: Expr, high: Expr) -> Dim | None:
@@ -394,12 +388,11 @@ def _uncast(value: Expr) -> Expr:
 def _taken(axis: Var, at: Dim, rest: list[Expr], value: Expr) -> Expr:
     """The one term of a sum; of the other conditions, those stay first that guard ``at``."""
     table: dict[Atom, Dim] = {axis: at}
-    condition, nothing = TRUE, zero(value.dtype)
-    for one in (*(one for one in rest if axis not in one.free), inside(at, axis.extent)):
+    guards = [one for one in rest if axis not in one.free]
+    condition = TRUE
+    for one in (*guards, inside(at, axis.extent), *(substitute_expr(one, table) for one in rest)):
         condition = both(condition, one)
-    for one in rest:
-        condition = both(condition, substitute_expr(one, table))
-    taken = select(condition, substitute_expr(value, table), nothing)
+    taken = select(condition, substitute_expr(value, table), zero(value.dtype))
     return select(positive(axis.extent), taken, number(0, value.dtype))
 
 
@@ -575,12 +568,10 @@ def _spelled(expr: Expr, parts: list[str]) -> str:
     if isinstance(attribute, Access):
         return f"{attribute.buffer.name}[{', '.join(map(str, attribute.index))}]"
     if isinstance(attribute, Literal):
-        return f"{expr.dtype.short}({attribute.text})"
-    if isinstance(attribute, Position):
-        return f"iota({attribute.index})"
-    if isinstance(attribute, Order):
-        return f"positive({attribute.gap})"
-    inner = ", ".join(parts)
-    if isinstance(attribute, Over):
-        return f"{expr.op}({attribute.axis.name}:{attribute.axis.extent}, {inner})"
-    return f"{expr.dtype.short}({inner})" if expr.op == "cast" else f"{expr.op}({inner})"
+        parts = [attribute.text]
+    elif isinstance(attribute, Over):
+        parts = [f"{attribute.axis.name}:{attribute.axis.extent}", *parts]
+    else:
+        parts = [*map(str, dims_of(attribute)), *parts]
+    names = {"number": expr.dtype.short, "cast": expr.dtype.short, "less": "positive"}
+    return f"{names.get(expr.op, expr.op)}({', '.join(parts)})"
