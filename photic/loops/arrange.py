@@ -17,9 +17,23 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from photic.ir import index as form
-from photic.ir.dim import Atom, Dim, Symbol, Var, add, floordiv, mul, substitute, symbol, var
+from photic.ir.dim import (
+    Atom,
+    Dim,
+    Symbol,
+    Var,
+    add,
+    bounds,
+    coefficient_of,
+    floordiv,
+    mul,
+    substitute,
+    symbol,
+    var,
+    variables,
+)
 from photic.ir.index import Access, Buffer, Expr, Over, Store
-from photic.loops.nest import Clip, Loop, Part
+from photic.loops.nest import Clip, Fit, Loop, Part
 from photic.loops.statements import Region, Statement, Weight
 
 
@@ -203,7 +217,39 @@ def _parts(state: _State, plan: Plan, path: Path) -> tuple[Part, ...]:
     starting = [one for one in starting if not any(axis in reduced_axes(one) for axis in outer)]
     before = tuple(part for one in starting for part in _start(state, one, path))
     body = _parts(state, plan.body, (*path, plan))
+    for gap in _gaps(state, plan, members):
+        most = _most(state, gap, (*path, plan))
+        body = body if most is None else (Fit(1, most, body, ()),)
     return (*before, _opened(state, plan.axis, body))
+
+
+def _gaps(state: _State, plan: Open, members: list[Statement]) -> list[Dim]:
+    """The numbers that must be positive somewhere in a tile of the axis, or it adds nothing.
+
+    All reductions over the axis agree about them, and nothing outside reads what else is inside.
+    """
+    adding = [one for one in members if plan.axis in reduced_axes(one)]
+    inner = {one.target.name for one in members if one not in adding}
+    others = [one for one in state.region.statements if one not in members]
+    read = set().union(state.region.outputs, *(read_targets(one) for one in others))
+    if not adding or inner & read:
+        return []
+    gaps = [gap for gap in adding[0].gaps if all(gap in one.gaps for one in adding)]
+    return [gap for gap in gaps if plan.axis in variables(gap)]
+
+
+def _most(state: _State, gap: Dim, path: Path) -> Dim | None:
+    """An upper bound of a number over the tiles of open axes and all of the others."""
+    table, counters = _table(state, path), set[Var]()
+    for loop in path:
+        counters |= variables(table[loop.axis]) - {_inside(state, loop.axis)}
+    gap = substitute(gap, table)
+    for one in variables(gap) - counters:
+        step, extent = coefficient_of(gap, one), bounds(one.extent)[1]
+        if not isinstance(step, int):
+            return None
+        gap = substitute(gap, {one: extent - 1 if step > 0 else 0})
+    return gap
 
 
 def _opened(state: _State, axis: Var, body: tuple[Part, ...]) -> Part:

@@ -33,7 +33,8 @@ class Statement:
 
     ``running`` names the target of an extremum if the value is relative to its running value
     (empty if it needs the final one, or none). ``weight`` is set for accumulators of a fold; their
-    value is a reduction over the fold's axis.
+    value is a reduction over the fold's axis. Where one of ``gaps`` is not positive, what is
+    reduced is the identity of the reduction (other values taken to be finite).
     """
 
     target: Buffer
@@ -42,6 +43,7 @@ class Statement:
     value: Expr
     running: str = ""
     weight: Weight | None = None
+    gaps: tuple[Dim, ...] = ()
 
     @property
     def store(self) -> Store:

@@ -3,8 +3,9 @@
 A prior for the search, never a verdict. Cycles follow the renderer: a value is computed once for
 each point of the unrolled variables that it depends on, as a vector if it depends on the lanes, and
 outside the reductions that it does not depend on. A trip of a reduction takes no less than the
-latency of its accumulation. A border tile counts as often as it runs. An access to what does not
-fit the first cache costs more where the innermost loop around it moves it to another cache line.
+latency of its accumulation. A border tile counts as often as it runs. Cache lines: from the inside
+out, a loop touches as many more of a buffer as its variable reaches; once they do not fit a cache,
+every turn of the loops around loads them again.
 """
 
 from __future__ import annotations
@@ -32,9 +33,12 @@ TILE_CYCLES = 6.0  # to enter a tile: addresses, sums across lanes, the jump bac
 PART_CYCLES = 3.0  # more for a vector that is filled in part
 NEAR_BYTES = 32768  # a first-level cache
 LINE_BYTES = 64
-SECOND_CYCLES = (1.5, 6.0)  # a cache line from the second level: the next one, or another
-OUTER_CYCLES = (6.0, 30.0)  # from beyond
+PAGE_BYTES = 4096  # lines so far apart share a place in a cache, which holds a few of them
+WAYS = 8
+SECOND_CYCLES = (1.0, 2.0)  # a cache line from the second level: the next one, or another
+OUTER_CYCLES = (3.0, 8.0)  # from beyond
 UNEVEN = 1024.0
+SOME = 0.5  # of the tiles of a loop, where some are left out
 ACROSS_CYCLES = 8.0  # to combine the lanes of a vector
 CYCLES_PER_SECOND = 2.5e9  # of a core; only ratios matter
 BYTES_PER_CYCLE = 6.0  # of a core from memory
@@ -55,9 +59,8 @@ def _nest_seconds(nest: Nest, machine: Machine) -> float:
     rounds = math.ceil(items / threads) / items if items else 0.0  # the share of the slowest
     layouts = dict(zip(nest.parameters, nest.layouts, strict=True))
     layouts |= dict.fromkeys(nest.scratch, ROW_MAJOR)
-    places = {one: (lay, _lines(_bytes(one), machine)) for one, lay in layouts.items()}
-    runs = _runs(nest.body, _Run(1.0, None, {}))
-    cycles = sum(_TileCost(tile, run, places).cycles() * run.times for tile, run in runs)
+    runs = _runs(nest.body, _Run(1.0, (), {}))
+    cycles = sum(_TileCost(tile, run, layouts, machine).cycles() for tile, run in runs)
     traffic = sum(_bytes(one) for one in nest.parameters)
     total = max(cycles * rounds, traffic / BYTES_PER_CYCLE / threads)
     return (total + PARALLEL_CYCLES * (len(loops) > 0)) / CYCLES_PER_SECOND
@@ -73,19 +76,12 @@ def _bytes(buffer: Buffer) -> float:
     return buffer.dtype.bytes * math.prod(_number(one, {}) for one in buffer.shape)
 
 
-def _lines(size: float, machine: Machine) -> tuple[float, float]:
-    """The extra cycles for the next cache line, and for any other, of a buffer of this size."""
-    if size <= NEAR_BYTES:
-        return 0.0, 0.0
-    return SECOND_CYCLES if size <= machine.cache_bytes / 2 else OUTER_CYCLES
-
-
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """How often a tile runs, the innermost loop around it, the sizes of tiles that loops cut."""
+    """How often a tile runs, the loops around it from the inside, the sizes of cut tiles."""
 
     times: float
-    fastest: Var | None
+    loops: tuple[tuple[Var, float], ...]
     known: Known
 
 
@@ -96,8 +92,8 @@ def _runs(parts: tuple[Part, ...], run: _Run) -> Iterator[tuple[Tile, _Run]]:
             yield part, run
         elif isinstance(part, Loop):
             trips = _number(part.axis.extent, run.known)
-            fastest = part.axis if trips > 1 else run.fastest
-            yield from _runs(part.body, _Run(run.times * trips, fastest, run.known))
+            loops = ((part.axis, trips), *run.loops)
+            yield from _runs(part.body, _Run(run.times * trips, loops, run.known))
         elif isinstance(part, Clip):
             known = {**run.known, part.symbol: part.size}
             yield from _runs(part.body, replace(run, known=known))
@@ -108,7 +104,9 @@ def _runs(parts: tuple[Part, ...], run: _Run) -> Iterator[tuple[Tile, _Run]]:
 
 
 def _whole_share(fit: Fit, known: Known) -> float:
-    """The part of the runs in which a whole tile fits."""
+    """The part of the runs in which a whole tile fits, or in which a tile counts at all."""
+    if not fit.rest:
+        return SOME
     steps = [(one, coefficient_of(fit.needed, one)) for one in variables(fit.needed)]
     size = max((float(step) for _, step in steps if isinstance(step, int)), default=1.0)
     room = _number(fit.available, known) / max(1.0, size)
@@ -117,19 +115,44 @@ def _whole_share(fit: Fit, known: Known) -> float:
 
 @dataclass(slots=True)
 class _TileCost:
-    """The cycles of one run of a tile."""
+    """The cycles of all runs of a tile."""
 
     tile: Tile
     run: _Run
-    places: Mapping[Buffer, tuple[Layout, tuple[float, float]]]
+    layouts: Mapping[Buffer, Layout]
+    machine: Machine
 
     def cycles(self) -> float:
         """All of it."""
         store = self.tile.store
-        target = self.access(Access(store.buffer, store.index), STORE_CYCLES, self.run.fastest)
+        target = Access(store.buffer, store.index)
         axes = frozenset().union(*(variables(one) for one in store.index))
         inside = self.scope(store.value, frozenset())
-        return TILE_CYCLES + inside + target * self.points(axes)
+        once = TILE_CYCLES + inside + self.access(target, STORE_CYCLES) * self.points(axes)
+        lines = self.lines(target, ())
+        for access, bound in _accesses(store.value):
+            lines += self.lines(access, bound)
+        return once * self.run.times + lines
+
+    def lines(self, access: Access, bound: tuple[Var, ...]) -> float:
+        """The cycles that an access waits for cache lines, in all runs."""
+        place = self.place(access)
+        lanes, known = self.tile.lanes, self.run.known
+        loops = [(axis, _number(axis.extent, known)) for axis in (*self.tile.unrolled, *bound)]
+        if lanes is not None:
+            loops = [one for one in loops if one[0] != lanes.axis]
+            loops.insert(0, (lanes.axis, float(lanes.width * lanes.count)))
+        steps = [
+            (_step(place, axis) * access.buffer.dtype.bytes, trips)
+            for axis, trips in (*loops, *self.run.loops)
+        ]
+        is_next = next((step for step, _ in steps if step), 0.0) <= LINE_BYTES
+        caches = ((NEAR_BYTES, SECOND_CYCLES), (self.machine.cache_bytes / 2, OUTER_CYCLES))
+        return sum(_loaded(steps, size) * costs[not is_next] for size, costs in caches)
+
+    def place(self, access: Access) -> Dim:
+        """The offset of an access in its buffer, in elements."""
+        return offset(access.buffer.shape, self.layouts[access.buffer], access.index)
 
     def scope(self, value: Expr, bound: frozenset[Var]) -> float:
         """What is computed of a value once the variables of reductions around it are known."""
@@ -139,7 +162,7 @@ class _TileCost:
             if one in seen or (bound and not bound & one.free):
                 continue
             seen.add(one)
-            total += self.operation(one, bound) * self.points(one.free)
+            total += self.operation(one) * self.points(one.free)
             if isinstance(one.attribute, Over):
                 total += self.reduction(one, bound)
             else:
@@ -171,35 +194,54 @@ class _TileCost:
         lanes = self.tile.lanes
         return points * (lanes.count if lanes is not None and lanes.axis in free else 1)
 
-    def operation(self, one: Expr, bound: frozenset[Var]) -> float:
+    def operation(self, one: Expr) -> float:
         """The cycles of one operation on one register."""
         if isinstance(one.attribute, Access):
-            fastest = next(iter(bound), self.run.fastest)
-            return self.access(one.attribute, LOAD_CYCLES, fastest)
+            return self.access(one.attribute, LOAD_CYCLES)
         return 0.0 if one.op in FREE else CYCLES.get(one.op, INSTRUCTION)
 
-    def access(self, access: Access, whole: float, fastest: Var | None) -> float:
+    def access(self, access: Access, whole: float) -> float:
         """A load or store: of one vector, of one element, or lane by lane."""
-        layout, (following, other) = self.places[access.buffer]
-        place, element = (
-            offset(access.buffer.shape, layout, access.index),
-            access.buffer.dtype.bytes,
-        )
-        lanes = self.tile.lanes
-        step = _step(place, fastest) * element
-        lines, wide = min(1.0, step / LINE_BYTES), 1.0
-        if lanes is not None and lanes.axis in variables(place):
-            if _step(place, lanes.axis) == 1:
-                whole += PART_CYCLES * (lanes.valid is not None)
-                lines = float(step > 0)
-            else:
-                whole, wide = LANE_CYCLES * lanes.width, float(lanes.width)
-        return whole + wide * lines * (following if step <= 2 * LINE_BYTES else other)
+        lanes, place = self.tile.lanes, self.place(access)
+        if lanes is None or lanes.axis not in variables(place):
+            return whole
+        if _step(place, lanes.axis) == 1:
+            return whole + PART_CYCLES * (lanes.valid is not None)
+        return LANE_CYCLES * lanes.width
 
 
-def _step(place: Dim, axis: Var | None) -> float:
+def _loaded(steps: list[tuple[float, float]], cache_bytes: float) -> float:
+    """How many lines come into a cache, given bytes a turn and turns of loops from the inside."""
+    held, total, fits = 1.0, 1.0, True
+    for step, trips in steps:
+        if step and fits:
+            held *= max(1.0, trips * min(1.0, step / LINE_BYTES))
+            crowded = step % PAGE_BYTES == 0 and trips > WAYS * cache_bytes / NEAR_BYTES
+            fits = held * LINE_BYTES <= cache_bytes and not crowded
+            total = held
+        elif not fits:
+            total *= trips
+    return total
+
+
+def _accesses(value: Expr) -> Iterator[tuple[Access, tuple[Var, ...]]]:
+    """Each load with the reductions around it, the innermost first."""
+    seen, stack = set[Expr](), [(value, tuple[Var, ...]())]
+    while stack:
+        one, bound = stack.pop()
+        if one in seen:
+            continue
+        seen.add(one)
+        if isinstance(one.attribute, Access):
+            yield one.attribute, bound
+        if isinstance(one.attribute, Over):
+            bound = (one.attribute.axis, *bound)
+        stack += [(child, bound) for child in one.children]
+
+
+def _step(place: Dim, axis: Var) -> float:
     """How many elements an offset moves with a variable; many if unevenly."""
-    step = coefficient_of(place, axis) if axis is not None else 0
+    step = coefficient_of(place, axis)
     if step is None:
         return UNEVEN
     return abs(_number(step, {})) if step != 0 else 0.0

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from photic.ir import index as form
-from photic.ir.dim import bounds, var
-from photic.ir.index import Access, Buffer, Expr, Store
+from photic.ir.dim import Dim, bounds, var
+from photic.ir.index import Access, Buffer, Expr, Order, Over, Store
 from photic.loops.statements import Region, Statement, Weight
 from photic.search.language import ENode, decode, place_of
 from photic.search.run import EGraph
@@ -256,17 +256,28 @@ class _Builder:
         """A statement for a class, into the output that it is, if it is one."""
         value, store = self.operation(number, {}), self.outputs.get(number)
         if store is None or set(store.axes) != value.free:
-            self.known[number] = self.state(value, "", None)
+            self.known[number] = self.state(number, value, "", None)
         else:
-            self.statements.append(Statement(store.buffer, store.axes, store.index, value))
+            self.statements.append(
+                Statement(store.buffer, store.axes, store.index, value, gaps=self.gaps(number))
+            )
             self.known[number] = form.load(store.buffer, store.index)
 
-    def state(self, value: Expr, running: str, weight: Weight | None) -> Expr:
+    def gaps(self, number: int) -> tuple[Dim, ...]:
+        """What must be positive for the body of a reduction to count."""
+        node, graph = self.choice[number], self.graph
+        if node.op not in ("Reduce", "Fold"):
+            return ()
+        leaves = (graph.table.leaves[one] for one in sorted(graph.vanishing[node.children[-1]]))
+        return tuple(one.attribute.gap for one in leaves if isinstance(one.attribute, Order))
+
+    def state(self, number: int, value: Expr, running: str, weight: Weight | None) -> Expr:
         """A statement into a target of its own, and a load of it."""
         axes = tuple(sorted(value.free, key=lambda axis: (len(axis.name), axis.name)))
         index = tuple(var(axis.name, axis.extent) for axis in axes)
         target = Buffer(f"v{len(self.statements)}", tuple(one.extent for one in axes), value.dtype)
-        self.statements.append(Statement(target, axes, index, value, running, weight))
+        gaps = self.gaps(number) if isinstance(value.attribute, Over) else ()
+        self.statements.append(Statement(target, axes, index, value, running, weight, gaps))
         return form.load(target, index)
 
     def fold(self, number: int) -> None:
@@ -294,12 +305,12 @@ class _Builder:
         if guarded not in self.known:
             value = self.operation(guarded, {r: extremum})
             stays = guarded in self.stored
-            self.known[guarded] = self.state(value, running.name, None) if stays else value
+            self.known[guarded] = self.state(guarded, value, running.name, None) if stays else value
         axis = self.graph.table.axes[str(node.attributes[1])]
         inner = self.operation(body, {p: self.known[guarded]})
         total = form.reduce(str(node.attributes[0]), axis, inner)
         old, new = (place_of(name, running.dtype).attribute for name in ("old", "new"))
         assert isinstance(old, Access) and isinstance(new, Access)
         factor = Weight(self.operation(weight, {}), old.buffer, new.buffer)
-        sum_of = self.state(total, running.name, factor)
+        sum_of = self.state(number, total, running.name, factor)
         self.known[number] = form.binary("mul", sum_of, self.operation(once, {r: extremum}))

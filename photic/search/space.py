@@ -135,7 +135,7 @@ def build(space: Space, choose: Decide) -> Candidate:
     made = arrange(region, plan, sizes, inner, lambda store: serial(tile(store)), whole)
     stored = [home.buffer for home in made.homes.values() if not (home.outside or home.is_output)]
     nests = tuple(_nests(region, made))
-    is_finite = any(one.weight is not None for one in region.statements)
+    is_finite = any(one.weight is not None or one.gaps for one in region.statements)
     return Candidate(nests, tuple(_meanings(region, made, nests)), tuple(stored), (), is_finite)
 
 

@@ -1,9 +1,10 @@
 """Three ways to propose candidates, alike in everything but how choices are answered.
 
-``Tree``: Monte Carlo tree search. Choices met in the same order form a tree; a proposal walks it by
-UCT on measured rewards and finishes at random. ``Blind``: at random. ``Mutation``: the best so far
-with some choices made again. Each draws several candidates a proposal and keeps the one that the
-cost model likes best, so that all three share generator and prior. Same seed, same proposals as
+``Tree``: Monte Carlo tree search. Choices met in the same order form a tree; a draw walks it by UCT
+and, below it, follows what the best so far did or chance. Every draw is rewarded by the cost
+model's prediction, one that was measured by its time. ``Blind``: at random. ``Mutation``: the best
+so far with some choices made again. Each draws several candidates a proposal into a pool, from
+which the best predicted is taken: all three share generator and prior. Same seed, same proposals as
 long as the measured times are the same.
 """
 
@@ -15,11 +16,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from photic.search.choosing import Choose, recording, replaying
+from photic.search.choosing import Choose, randomly, recording, replaying
 
-DRAWS = 8  # candidates drawn for each one proposed
-EXPLORATION = 0.7  # weight of rarely visited options against rewards in 0..1
+DRAWS = 12  # candidates drawn for each one proposed
+MOST_WAITING = 200  # drawn and not proposed yet; the best predicted of more are kept
+EXPLORATION = 0.3  # weight of rarely visited options against rewards in 0..1
 AGAIN = 0.15  # chance that mutation makes a choice again
+FOLLOWED = 0.5  # of the draws go on, below the tree, as the best so far
+TRUST = 0.7  # of a predicted reward, where nothing was measured
+GOOD = 0.5  # a reward for which the whole way becomes part of the tree
 
 Trail = tuple[tuple[str, str], ...]
 
@@ -48,13 +53,24 @@ class Proposer(Protocol):
 
 
 @dataclass(slots=True)
-class _Node:
-    """One state of the tree: visits and rewards by option."""
+class _Pool:
+    """What was drawn and waits to be proposed; what was proposed comes no second time."""
 
-    visits: int = 0
-    counts: dict[str, int] = field(default_factory=dict)
-    rewards: dict[str, float] = field(default_factory=dict)
-    best: dict[str, float] = field(default_factory=dict)
+    waiting: dict[str, Drawn] = field(default_factory=dict)
+    seen: set[str] = field(default_factory=set)
+
+    def take(self, draw: Draw, policy: Callable[[], Choose]) -> Drawn | None:
+        """The best predicted of what waits and of new draws by a policy."""
+        for _ in range(DRAWS):
+            drawn = draw(policy())
+            if drawn is not None and drawn.key not in self.seen:
+                self.waiting[drawn.key] = drawn
+        order = sorted(self.waiting.values(), key=lambda one: one.predicted_seconds)
+        if not order:
+            return None
+        self.waiting = {one.key: one for one in order[1:MOST_WAITING]}
+        self.seen.add(order[0].key)
+        return order[0]
 
 
 @dataclass(slots=True)
@@ -62,11 +78,11 @@ class Blind:
     """Every choice at random."""
 
     rng: random.Random
-    seen: set[str] = field(default_factory=set)
+    pool: _Pool = field(default_factory=_Pool)
 
     def propose(self, draw: Draw) -> Drawn | None:
-        """The best predicted of several random ones."""
-        return _best_of(draw, lambda: _random(self.rng), self.seen)
+        """The best predicted of random ones."""
+        return self.pool.take(draw, lambda: randomly(self.rng))
 
     def learn(self, drawn: Drawn, seconds: float) -> None:
         """Nothing."""
@@ -77,17 +93,17 @@ class Mutation:
     """The best so far, each choice made again with a small chance."""
 
     rng: random.Random
-    seen: set[str] = field(default_factory=set)
+    pool: _Pool = field(default_factory=_Pool)
     best: dict[str, str] = field(default_factory=dict)
     best_seconds: float = math.inf
 
     def propose(self, draw: Draw) -> Drawn | None:
-        """The best predicted of several mutants."""
-        return _best_of(draw, self._mutant, self.seen)
+        """The best predicted of mutants."""
+        return self.pool.take(draw, self._mutant)
 
     def _mutant(self) -> Choose:
         kept = {key: label for key, label in self.best.items() if self.rng.random() > AGAIN}
-        return replaying(kept, _random(self.rng))
+        return replaying(kept, randomly(self.rng))
 
     def learn(self, drawn: Drawn, seconds: float) -> None:
         """A faster candidate becomes the one to mutate."""
@@ -96,27 +112,49 @@ class Mutation:
 
 
 @dataclass(slots=True)
+class _Node:
+    """One state of the tree: how often each option was taken, and the best reward it led to."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    best: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
 class Tree:
     """Monte Carlo tree search over the choices."""
 
     rng: random.Random
-    seen: set[str] = field(default_factory=set)
+    pool: _Pool = field(default_factory=_Pool)
     nodes: dict[Trail, _Node] = field(default_factory=dict)
+    best: dict[str, str] = field(default_factory=dict)
     best_seconds: float = math.inf
+    best_predicted: float = math.inf
 
     def propose(self, draw: Draw) -> Drawn | None:
         """The best predicted of several walks."""
-        return _best_of(draw, self._walk, self.seen)
+
+        def rewarded(choose: Choose) -> Drawn | None:
+            drawn = draw(choose)
+            if drawn is not None:
+                self.best_predicted = min(self.best_predicted, drawn.predicted_seconds)
+                self._reward(drawn.trail, TRUST * self.best_predicted / drawn.predicted_seconds)
+            return drawn
+
+        return self.pool.take(rewarded, self._walk)
 
     def _walk(self) -> Choose:
         trail: list[tuple[str, str]] = []
-        inside = True
+        is_inside = True
+        below = randomly(self.rng)
+        if self.rng.random() < FOLLOWED:
+            kept = {key: label for key, label in self.best.items() if self.rng.random() > AGAIN}
+            below = replaying(kept, below)
 
         def answer(key: str, options: Sequence[str]) -> int:
-            nonlocal inside
-            node = self.nodes.get(tuple(trail)) if inside else None
-            inside = node is not None
-            number = self.rng.randrange(len(options)) if node is None else self._pick(node, options)
+            nonlocal is_inside
+            node = self.nodes.get(tuple(trail)) if is_inside else None
+            is_inside = node is not None
+            number = below(key, options) if node is None else self._pick(node, options)
             trail.append((key, options[number]))
             return number
 
@@ -124,41 +162,29 @@ class Tree:
 
     def _pick(self, node: _Node, options: Sequence[str]) -> int:
         """The option of the highest upper bound; ties and new options at random."""
+        visits = sum(node.counts.values())
         scores = []
         for label in options:
-            count = node.counts.get(label, 0)
-            spread = EXPLORATION * math.sqrt(node.visits + 1) / (1 + count)
-            scores.append(node.best.get(label, 0.5) + spread / len(options) ** 0.5)
-        jitter = [score + 1e-6 * self.rng.random() for score in scores]
-        return jitter.index(max(jitter))
+            spread = EXPLORATION * math.sqrt(visits + 1) / (1 + node.counts.get(label, 0))
+            jitter = 1e-6 * self.rng.random()
+            scores.append(node.best.get(label, GOOD) + spread / len(options) ** 0.5 + jitter)
+        return scores.index(max(scores))
 
     def learn(self, drawn: Drawn, seconds: float) -> None:
-        """Reward every choice on the way; the tree grows by one node."""
-        self.best_seconds = min(self.best_seconds, seconds)
-        reward = self.best_seconds / seconds if math.isfinite(seconds) else 0.0
-        for depth, (_, label) in enumerate(drawn.trail):
-            known = drawn.trail[:depth] in self.nodes
-            node = self.nodes.setdefault(drawn.trail[:depth], _Node())
-            node.visits += 1
+        """Reward every choice on the way by the measured time."""
+        if seconds < self.best_seconds:
+            self.best, self.best_seconds = dict(drawn.trail), seconds
+        self._reward(drawn.trail, self.best_seconds / seconds if math.isfinite(seconds) else 0.0)
+
+    def _reward(self, trail: Trail, reward: float) -> None:
+        """The tree grows by one node, or by the whole way to something good."""
+        for depth, (_, label) in enumerate(trail):
+            is_new = trail[:depth] not in self.nodes
+            node = self.nodes.setdefault(trail[:depth], _Node())
             node.counts[label] = node.counts.get(label, 0) + 1
             node.best[label] = max(node.best.get(label, 0.0), reward)
-            if not known:
+            if is_new and reward < GOOD:
                 break
-
-
-def _random(rng: random.Random) -> Choose:
-    return lambda key, options: rng.randrange(len(options))
-
-
-def _best_of(draw: Draw, policy: Callable[[], Choose], seen: set[str]) -> Drawn | None:
-    """Several draws by a policy; the best predicted one that is new."""
-    drawn = [one for one in (draw(policy()) for _ in range(DRAWS)) if one is not None]
-    fresh = [one for one in drawn if one.key not in seen]
-    if not fresh:
-        return None
-    best = min(fresh, key=lambda one: one.predicted_seconds)
-    seen.add(best.key)
-    return best
 
 
 def drawing(

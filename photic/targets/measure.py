@@ -21,6 +21,7 @@ FIRST_ROUNDS = 15  # of everyone, to find the best
 FINAL_ROUNDS = 30  # of the best and the one to beat
 DECIDING_ROUNDS = 8  # fewer final rounds decide nothing
 MARGIN = 0.02  # of the time: what two compilations of one source may differ by
+FAR = 4.0  # so many margins end a final early
 SERIES_SECONDS = 0.0005  # long against waking a thread, short against a turn of the scheduler
 SAMPLE_SECONDS = 0.005
 MOST_CALLS = 200  # of a series
@@ -225,7 +226,9 @@ class _Race:
         rest.sort(key=lambda one: float(np.median(one.samples)))
         is_open = first in self.active() and bool(rest) and self.may_win(rest[0])
         self.drop(rest[1:] if is_open else rest)
-        for _ in range(FINAL_ROUNDS if len(self.active()) > 1 else 0):
+        for number in range(FINAL_ROUNDS if len(self.active()) > 1 else 0):
+            if number >= DECIDING_ROUNDS and self.is_decided(rest[0]):
+                break
             self.round()
 
     def active(self) -> list[_Racer]:
@@ -297,6 +300,12 @@ class _Race:
     def may_win(self, racer: _Racer) -> bool:
         """Whether it has been faster than the first by more than the margin so far."""
         return ratio(racer.samples, self.racers[0].samples).median < 1 - MARGIN
+
+    def is_decided(self, racer: _Racer) -> bool:
+        """Whether the final so far is clear by far, so that no further round can turn it."""
+        final, against = racer.samples[FIRST_ROUNDS:], self.racers[0].samples[FIRST_ROUNDS:]
+        so_far = ratio(final, against)
+        return so_far.high < 1 - FAR * MARGIN or so_far.low > 1 + FAR * MARGIN
 
     def is_behind(self, racer: _Racer) -> bool:
         """Whether it was slower than the leader in (nearly) every round, by enough to be sure."""
