@@ -13,7 +13,7 @@ from functools import reduce
 from photic.codegen.frame import Frame, Point, Value
 from photic.codegen.words import Spelled, dim_text
 from photic.ir import index as form
-from photic.ir.dim import Dim, data, mul, substitute, var, variables
+from photic.ir.dim import Dim, data, substitute, var, variables
 from photic.ir.dtype import BOOL, DType
 from photic.ir.index import Access, Buffer, Expr
 from photic.loops.layout import offset
@@ -66,7 +66,7 @@ def position(frame: Frame, expr: Expr, index: Dim) -> Value:
 
 def order(frame: Frame, expr: Expr, gap: Dim) -> Value:
     """An index condition: ``-gap < 0``, in int32 where the lanes' part is small."""
-    gap = mul(gap, -1)
+    gap = -gap
     step = frame.step(gap)
     if not isinstance(step, int):
         return _of_index(frame, expr, gap, "-({} < 0)", None)
@@ -135,7 +135,7 @@ def load(frame: Frame, expr: Expr, access: Access) -> Value:
         if allowed.vector:
             mask = frame.words.call("any", "bool", frame.width, mask)
         made = frame.declare(dtype, 1, f"{mask} ? {text} : 0" if mask else text)
-        return frame.repeated(made, dtype).name({}) if allowed.vector else made
+        return frame.repeated(made, dtype) if allowed.vector else made
 
     over = frame.in_order({*over, *allowed.over})
     return frame.value(over, vector or allowed.vector, dtype, name)

@@ -26,7 +26,6 @@ from photic.loops.nest import Clip, Fit, Loop, Nest, Part, Tile, parallel_loops,
 class Source:
     """The text of one kernel and the functions of the prelude that it calls."""
 
-    name: str
     text: str
     needs: frozenset[Need]
 
@@ -51,7 +50,7 @@ def render(nest: Nest, slots: dict[str, int], dialect: Dialect) -> Source:
         with words.block("for (int64_t item = begin; item < end; item++)"):
             _decode(words, [loop.axis for loop in loops])
             _parts(words, layouts, body)
-    return Source(nest.name, "\n".join(words.lines) + "\n", frozenset(words.needs))
+    return Source("\n".join(words.lines) + "\n", frozenset(words.needs))
 
 
 def scratch_starts(nest: Nest) -> list[int]:

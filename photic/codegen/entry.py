@@ -12,7 +12,7 @@ from pathlib import Path
 
 from photic.codegen.clike import scratch_starts
 from photic.codegen.words import Words, dim_text, size_name
-from photic.ir.dim import mul, product
+from photic.ir.dim import product
 from photic.ir.program import Branch, Collective, Copy, Kernel, Program, Repeat, Step
 from photic.loops.layout import elements
 from photic.loops.nest import Nest, parallel_loops
@@ -67,7 +67,7 @@ def _steps(
             case Copy(target, source):
                 place = program.places[source]
                 count = elements(place.buffer.shape, place.layout)
-                size = dim_text(mul(count, place.buffer.dtype.bytes))
+                size = dim_text(count * place.buffer.dtype.bytes)
                 words.line(f"copy_bytes({at.text(target)}, {at.text(source)}, {size});")
             case Repeat(counter, trips, body):
                 name = size_name(counter)

@@ -9,20 +9,24 @@ elsewhere (``tile``, ``access``, ``reduce``).
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from photic.codegen.words import Words
 from photic.ir import index as form
-from photic.ir.dim import Atom, Dim, Var, add, coefficient_of, is_within, mul, var
+from photic.ir.dim import Atom, Dim, Var, coefficient_of, is_within, var
 from photic.ir.dtype import BOOL, DType
 from photic.ir.index import Access, Buffer, Expr, Over
 from photic.ir.program import Layout
+from photic.ir.walk import parts_first
 from photic.loops.nest import Lanes, Tile
 
 Point = dict[Var, int]
 Key = tuple[object, ...]
+
+
+NO_LANES = Lanes(Var("", 1), 1, 1, None, False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +51,9 @@ class Frame:
     layouts: dict[Buffer, Layout]
     words: Words
     compute: Callable[[Frame, Expr], Value]
-    lanes: Lanes | None
+    lanes: Lanes
     inside_lanes: bool
-    valid: dict[int, str] = field(default_factory=dict)  # how many lanes of each vector count
+    valid: Sequence[str] = ()  # how many lanes of each vector count; all, if there is nothing
     guard: tuple[Expr, ...] = ()
     scopes: tuple[dict[Key, Value], ...] = field(default_factory=lambda: ({},))
     safe: dict[Expr, bool] = field(default_factory=dict)
@@ -64,34 +68,30 @@ class Frame:
         """These conditions, and no others, hold."""
         return replace(self, guard=terms)
 
-    def counted(self, lanes: Lanes, count: int) -> Frame:
+    def counted(self, count: int) -> Frame:
         """A scope with another number of vectors side by side."""
-        return replace(self.scope(), lanes=Lanes(lanes.axis, lanes.width, count, None, True))
+        return replace(self.scope(), lanes=replace(self.lanes, count=count))
 
-    def partly(self, vectors: int, valid: str) -> Frame:
-        """Only so many lanes of the vectors count."""
-        names = {}
-        for number in range(vectors):
-            text = f"lane_count({valid} - {number * self.width}, {self.width})"
-            names[number] = self.words.declare("const int", text)
-        return replace(self, valid=names)
+    def partly(self, valid: str) -> Frame:
+        """Only so many lanes of the vectors side by side count."""
+        starts = range(0, self.lanes.count * self.width, self.width)
+        texts = [f"lane_count({valid} - {start}, {self.width})" for start in starts]
+        return replace(self, valid=[self.words.declare("const int", text) for text in texts])
 
     # --- points -----------------------------------------------------------------------------
 
     @property
     def width(self) -> int:
-        """Lanes of a vector where the tile's variable runs across them, else 1."""
-        return self.lanes.width if self.lanes is not None else 1
+        """Lanes of a vector; 1 if no variable runs across them."""
+        return self.lanes.width
 
     def spread(self, free: frozenset[Var]) -> tuple[tuple[Var, ...], bool]:
         """Over what a value with these free variables varies, and whether it is a vector."""
-        vector = self.lanes is not None and self.inside_lanes and self.lanes.axis in free
-        return self.in_order(free), vector
+        return self.in_order(free), self.inside_lanes and self.lanes.axis in free
 
     def in_order(self, axes: Collection[Var]) -> tuple[Var, ...]:
         """The unrolled variables among these, in tile order; that of the vectors comes last."""
-        order = [*self.tile.unrolled, *([self.lanes.axis] if self.lanes is not None else [])]
-        return tuple(one for one in order if one in axes)
+        return tuple(one for one in (*self.tile.unrolled, self.lanes.axis) if one in axes)
 
     def points(self, over: tuple[Var, ...]) -> Iterator[Point]:
         """Every point of the unrolled variables."""
@@ -100,7 +100,7 @@ class Frame:
 
     def count(self, one: Var) -> int:
         """How many values of an unrolled variable stand side by side."""
-        if self.lanes is not None and one == self.lanes.axis:
+        if one == self.lanes.axis:
             return self.lanes.count
         assert isinstance(one.extent, int)
         return one.extent
@@ -108,33 +108,31 @@ class Frame:
     def table(self, point: Point, lane: Dim) -> dict[Atom, Dim]:
         """Index values at a point and at one lane of its vector."""
         table: dict[Atom, Dim] = dict(point.items())
-        if self.lanes is not None and self.inside_lanes:
+        if self.inside_lanes:
             axis = self.lanes.axis
             base = var(axis.name, axis.extent) if self.lanes.reduced else 0
-            table[axis] = add(add(base, lane), mul(point.get(axis, 0), self.lanes.width))
+            table[axis] = base + lane + point.get(axis, 0) * self.width
         return table
 
     def step(self, index: Dim) -> Dim | None:
         """How far an index moves from lane to lane, if it moves evenly."""
-        return coefficient_of(index, self.lanes.axis) if self.lanes is not None else 0
+        return coefficient_of(index, self.lanes.axis)
 
     def valid_at(self, point: Point) -> str:
         """How many lanes of the vector at a point count; empty if all do."""
-        return self.valid.get(point.get(self.lanes.axis, 0), "") if self.lanes is not None else ""
+        return self.valid[point[self.lanes.axis]] if self.valid else ""
 
     # --- values -----------------------------------------------------------------------------
 
     def emit(self, expr: Expr) -> Value:
         """The register tile of a value, computed now unless it already is."""
-        stack = [expr]
-        while True:
-            one = stack[-1]
-            waiting = [part for part in operands(one) if self.known(self.key(part)) is None]
-            stack += reversed(waiting)
-            if not waiting:
-                value = self.once(self.key(stack.pop()), partial(self.compute, self, one))
-                if not stack:
-                    return value
+        for one in parts_first((expr,), self.waiting, ()):
+            value = self.once(self.key(one), partial(self.compute, self, one))
+        return value
+
+    def waiting(self, expr: Expr) -> list[Expr]:
+        """The operands that are not known yet, the last first."""
+        return [one for one in reversed(operands(expr)) if self.known(self.key(one)) is None]
 
     def key(self, expr: Expr) -> Key:
         """What a value's register tile depends on."""
@@ -177,16 +175,18 @@ class Frame:
             return value
 
         def name(point: Point) -> str:
-            scalar = value.name(point)
-            key = ("splat", scalar, value.dtype, self.width)
-            return self.once(key, lambda: self.repeated(scalar, value.dtype)).name({})
+            return self.repeated(value.name(point), value.dtype)
 
         return self.value(value.over, True, value.dtype, name)
 
-    def repeated(self, name: str, dtype: DType) -> Value:
+    def repeated(self, name: str, dtype: DType) -> str:
         """A vector with the same number in every lane."""
-        text = self.words.call("splat", dtype.short, self.width, name)
-        return Value({(): self.declare(dtype, self.width, text)}, (), True, dtype)
+
+        def make() -> Value:
+            text = self.words.call("splat", dtype.short, self.width, name)
+            return Value({(): self.declare(dtype, self.width, text)}, (), True, dtype)
+
+        return self.once(("splat", name, dtype, self.width), make).name({})
 
     def joined(self, op: str, short: str, values: list[Value], dtype: DType) -> Value:
         """The prelude's ``op`` for ``short``, of values of any points; the result has ``dtype``."""

@@ -7,7 +7,7 @@ keeps a vector of partial results and combines them at the end.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 
 from photic.codegen.frame import Frame, Point, Value
 from photic.codegen.words import dim_text, number_text
@@ -15,52 +15,43 @@ from photic.ir import index as form
 from photic.ir.dim import Var, bounds, product
 from photic.ir.dtype import BOOL
 from photic.ir.index import Expr, Over
-from photic.loops.nest import Lanes
 
 JOIN = {"sum": "add", "max": "max"}
 ACROSS = {"sum": "hsum", "max": "hmax"}
 
 
 def reduction(frame: Frame, expr: Expr) -> Value:
-    """The register tile of a reduction."""
+    """The register tile of a reduction: accumulators, and the loops that fill them."""
     axes: list[Var] = []
     body = expr
     while isinstance(body.attribute, Over) and body.op == expr.op:
         axes.append(body.attribute.axis)
         body = body.children[0]
-    lanes = frame.lanes
-    if lanes is not None and lanes.reduced and lanes.axis in axes and lanes.axis in body.free:
-        return _across(frame, expr, axes, body, lanes)
-    return _accumulated(frame, expr, axes, body)
+    lanes, words, dtype = frame.lanes, frame.words, expr.dtype
+    is_across = lanes.reduced and lanes.axis in axes and lanes.axis in body.free
+    inside = replace(frame, inside_lanes=True) if is_across else frame
+    over, vector = inside.spread(body.free)
+    width = frame.width if vector else 1
+    kind, start = words.type(dtype.short, width), _identity(expr, axes)
+    if vector:
+        start = words.call("splat", dtype.short, width, start)
+    result = inside.value(over, vector, dtype, lambda _: words.declare(kind, start))
+    _Accumulators(expr.op, result).loops(inside, axes, body)
+    return _combined(frame, expr.op, result) if is_across else result
 
 
-def _across(frame: Frame, expr: Expr, axes: list[Var], body: Expr, lanes: Lanes) -> Value:
-    """A reduction over the lanes: vectors of partial results, combined at the end."""
-    partial = _accumulated(replace(frame, inside_lanes=True), expr, axes, body)
-    over = tuple(one for one in partial.over if one is not lanes.axis)
-
-    def join(left: str, right: str) -> str:
-        return frame.words.call(JOIN[expr.op], expr.dtype.short, lanes.width, left, right)
+def _combined(frame: Frame, op: str, sums: Value) -> Value:
+    """The lanes of all vectors side by side taken together."""
+    words, width, short = frame.words, frame.width, sums.dtype.short
+    *over, axis = sums.over
 
     def name(point: Point) -> str:
-        vectors = frame.points(partial.over[len(over) :])
-        total = reduce(join, [partial.name(point | vector) for vector in vectors])
-        text = frame.words.call(ACROSS[expr.op], expr.dtype.short, lanes.width, total)
-        return frame.declare(expr.dtype, 1, text)
+        vectors = [sums.name({**point, axis: number}) for number in range(frame.lanes.count)]
+        total = reduce(partial(words.call, JOIN[op], short, width), vectors)
+        text = words.call(ACROSS[op], short, width, total)
+        return frame.declare(sums.dtype, 1, text)
 
-    return frame.value(over, False, expr.dtype, name)
-
-
-def _accumulated(frame: Frame, expr: Expr, axes: list[Var], body: Expr) -> Value:
-    """Declare accumulators, print the loops, give back the accumulators."""
-    over, vector = frame.spread(body.free)
-    lanes = frame.width if vector else 1
-    kind, start = frame.words.type(expr.dtype.short, lanes), _identity(expr, axes)
-    if vector:
-        start = frame.words.call("splat", expr.dtype.short, lanes, start)
-    result = frame.value(over, vector, expr.dtype, lambda _: frame.words.declare(kind, start))
-    _Accumulators(expr.op, result).loops(frame, axes, body)
-    return result
+    return frame.value(tuple(over), False, sums.dtype, name)
 
 
 def _identity(expr: Expr, axes: list[Var]) -> str:
@@ -93,28 +84,29 @@ class _Accumulators:
             assert isinstance(axis.extent, int)
             for at in range(axis.extent):
                 self.loops(frame, rest, form.substitute_expr(body, {axis: at}))
-        elif frame.lanes is not None and frame.inside_lanes and axis == frame.lanes.axis:
+        elif frame.inside_lanes and axis == frame.lanes.axis:
             with frame.words.block(""):
-                self.lane_loops(frame, frame.lanes, rest, body)
+                self.lane_loops(frame, rest, body)
         else:
             with frame.words.loop(axis.name, axis.extent):
                 self.loops(frame.scope(), rest, body)
 
-    def lane_loops(self, frame: Frame, lanes: Lanes, rest: list[Var], body: Expr) -> None:
+    def lane_loops(self, frame: Frame, rest: list[Var], body: Expr) -> None:
         """Whole tiles of vectors, then single vectors, then what is left in a part of one."""
-        name, extent, words = lanes.axis.name, dim_text(lanes.axis.extent), frame.words
+        words, width, axis = frame.words, frame.width, frame.lanes.axis
+        name, extent = axis.name, dim_text(axis.extent)
         words.line(f"int64_t {name} = 0;")
-        for count in dict.fromkeys((lanes.count, 1)):
-            step = count * lanes.width
+        for count in dict.fromkeys((frame.lanes.count, 1)):
+            step = count * width
             with words.block(f"for (; {name} + {step} <= {extent}; {name} += {step})"):
-                self.loops(frame.counted(lanes, count), rest, body)
-        if isinstance(lanes.axis.extent, int) and lanes.axis.extent % lanes.width == 0:
+                self.loops(frame.counted(count), rest, body)
+        if isinstance(axis.extent, int) and axis.extent % width == 0:
             return
         with words.block(f"if ({name} < {extent})"):
-            left = frame.counted(lanes, 1).partly(1, f"{extent} - {name}")
-            lane = words.call("iota", "i32", lanes.width)
-            last = words.call("splat", "i32", lanes.width, left.valid[0])
-            mask = left.declare(BOOL, lanes.width, words.call("lt", "i32", lanes.width, lane, last))
+            left = frame.counted(1).partly(f"{extent} - {name}")
+            lane = words.call("iota", "i32", width)
+            last = words.call("splat", "i32", width, left.valid[0])
+            mask = left.declare(BOOL, width, words.call("lt", "i32", width, lane, last))
             replace(self, mask=mask).loops(left, rest, body)
 
     def update(self, frame: Frame, body: Expr) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import reduce
 
 from photic.codegen.access import load, order, position, store
-from photic.codegen.frame import Frame, Value, is_conjunction
+from photic.codegen.frame import NO_LANES, Frame, Value, is_conjunction
 from photic.codegen.reduce import reduction
 from photic.codegen.words import Words, dim_text, number_text
 from photic.ir import index as form
@@ -25,11 +25,10 @@ OF_BOOLS = {"add": "or", "max": "or", "maximum": "or", "less_than": "not"}
 
 def print_tile(tile: Tile, layouts: dict[Buffer, Layout], words: Words) -> None:
     """The whole statement into ``words``."""
-    lanes, target = tile.lanes, tile.store
-    inside_lanes = lanes is not None and not lanes.reduced
-    frame = Frame(tile, layouts, words, _computed, lanes, inside_lanes)
-    if lanes is not None and lanes.valid is not None:
-        frame = frame.partly(lanes.count, dim_text(lanes.valid))
+    lanes, target = tile.lanes or NO_LANES, tile.store
+    frame = Frame(tile, layouts, words, _computed, lanes, not lanes.reduced)
+    if lanes.valid is not None:
+        frame = frame.partly(dim_text(lanes.valid))
     store(frame, target.buffer, target.index, frame.emit(target.value))
 
 

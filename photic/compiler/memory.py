@@ -55,16 +55,12 @@ def plan_memory(program: Program) -> MemoryPlan:
 
 def _lifetimes(program: Program) -> list[_Life]:
     """First and last step of each temporary; a loop is one step."""
-    first: dict[str, int] = {}
-    last: dict[str, int] = {}
+    times: dict[str, list[int]] = {}
     for time, step in enumerate(program.steps):
-        reads, writes = touched(step, program)
-        for name in sorted(reads | writes):
-            first.setdefault(name, time)
-            last[name] = time
-    found = []
-    for name, place in program.places.items():
-        if place.role == "temporary" and name in first:
-            size = aligned_bytes(place.buffer, place.layout)
-            found.append(_Life(name, size, first[name], last[name]))
-    return found
+        for name in set().union(*touched(step, program)):
+            times.setdefault(name, []).append(time)
+    return [
+        _Life(name, aligned_bytes(place.buffer, place.layout), times[name][0], times[name][-1])
+        for name, place in program.places.items()
+        if place.role == "temporary" and name in times
+    ]

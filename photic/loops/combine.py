@@ -7,11 +7,10 @@ from dataclasses import replace
 from functools import partial, reduce
 
 from photic.ir import index as form
-from photic.ir.dim import Var, var
 from photic.ir.dtype import accumulator
 from photic.ir.index import Store
 from photic.ir.program import Collective, Copy, Program, Step, mapped
-from photic.loops.share import Functions
+from photic.loops.share import Functions, points_of
 
 JOIN = {"sum": "add", "max": "maximum"}
 
@@ -25,13 +24,11 @@ def combined(program: Program) -> Program:
         if not isinstance(step, Collective):
             return (step,)
         first, *others = (program.places[name].buffer for name in step.buffers)
-        axes = tuple(Var(f"a{k}", extent) for k, extent in enumerate(first.shape))
-        index = tuple(var(one.name, one.extent) for one in axes)
+        axes, index = points_of(first.shape)
         loads = (form.load(one, index) for one in (first, *others))
         wide = (form.cast(one, accumulator(first.dtype)) for one in loads)
         total = form.cast(reduce(partial(form.binary, JOIN[step.op]), wide), first.dtype)
-        kept = tuple(one for one in axes if one.extent != 1)
-        kernel = functions.kernel(Store(first, kept, index, total))
+        kernel = functions.kernel(Store(first, axes, index, total))
         return (kernel, *(Copy(one.name, first.name) for one in others))
 
     return replace(program, steps=mapped(program.steps, local), functions=functions.table)

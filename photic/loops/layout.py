@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from photic.ir.dim import Dim, add, bounds, floordiv, mod, mul, product
+from photic.ir.dim import Dim, bounds, product
 from photic.ir.index import Buffer
 from photic.ir.program import Layout
 
@@ -20,10 +20,15 @@ def offset(shape: Sequence[Dim], layout: Layout, index: Sequence[Dim]) -> Dim:
     places = list(index)
     if layout.tile > 1:
         cut = places.pop(layout.axis)
-        places = [floordiv(cut, layout.tile), *places, mod(cut, layout.tile)]
+        places = [cut // layout.tile, *places, cut % layout.tile]
+    return flat(_extents(shape, layout), places)
+
+
+def flat(extents: Iterable[Dim], places: Iterable[Dim]) -> Dim:
+    """The number whose digits, the first counting most, are ``places`` in these radices."""
     total: Dim = 0
-    for extent, place in zip(_extents(shape, layout), places, strict=True):
-        total = add(mul(total, extent), place)
+    for extent, place in zip(extents, places, strict=True):
+        total = total * extent + place
     return total
 
 
@@ -32,7 +37,7 @@ def _extents(shape: Sequence[Dim], layout: Layout) -> list[Dim]:
     extents = list(shape)
     if layout.tile > 1:
         cut = extents.pop(layout.axis)
-        panels = floordiv(add(cut, layout.tile - 1), layout.tile)
+        panels = (cut + layout.tile - 1) // layout.tile
         extents = [panels, *extents, layout.tile]
     return extents
 

@@ -14,14 +14,15 @@ from typing import TypeAlias
 
 from photic.ir import graph as graphs
 from photic.ir import index as form
-from photic.ir.dim import Atom, Dim, Symbol, Var, bounds, substitute, symbol, var, variables
-from photic.ir.dtype import BOOL, FLOAT32
+from photic.ir.dim import Dim, Symbol, bounds, substitute, symbol, var, variables
+from photic.ir.dtype import BOOL, DType, accumulator
 from photic.ir.graph import Along, Graph, Item, Named, Node, Operand, Payload, Scan, operand
 from photic.ir.index import Buffer, Expr, Store
 from photic.ir.program import ROW_MAJOR, Copy, Place, Program, Repeat, Role, Step, name_of
 from photic.ir.view import Shape, is_identity
-from photic.loops.place import choose_stored
-from photic.loops.share import Functions, unlike
+from photic.ir.walk import parts_first
+from photic.loops.place import GIVEN, choose_stored, view_table
+from photic.loops.share import Functions, points_of, unlike
 
 DEVICE = "c:0"
 
@@ -34,25 +35,19 @@ class Translation:
 
     buffers: dict[Node, Buffer] = field(default_factory=dict)
     slices: dict[Node, tuple[Operand, Dim]] = field(default_factory=dict)
-    reads: set[Node] = field(default_factory=set)
     numbers: itertools.count[int] = field(default_factory=itertools.count)
+    # of one store:
+    reads: set[Node] = field(default_factory=set)
     done: dict[tuple[Node, Index], Expr] = field(default_factory=dict)
     sources: dict[tuple[Operand, Index], tuple[Expr, Index]] = field(default_factory=dict)
     bound: dict[tuple[Node, Index], Dim] = field(default_factory=dict)
-    results: dict[Node, list[Buffer]] = field(default_factory=dict)
 
-    def store(self, target: Buffer, value: Operand, root: Node | None) -> Store:
-        """The store of a whole operand; ``root`` is computed even if it has a buffer."""
-        axes = tuple(Var(f"a{k}", n) for k, n in enumerate(value.shape))
-        index = tuple(var(one.name, one.extent) for one in axes)
-        self.reads = set()
-        self.done, self.sources, self.bound = {}, {}, {}
-        if root is value.node and is_identity(value.view, value.node.shape):
-            expr = self.compute(root, index)
-        else:
-            expr = self.at(value, index)
-        kept = tuple(one for one in axes if one.extent != 1)
-        return Store(target, kept, index, expr)
+    def store(self, target: Buffer, value: Operand, root: Node | None, part: Index) -> Store:
+        """The store of an operand as ``target[part]``; if it is ``root``, it is computed here."""
+        self.reads, self.done, self.sources, self.bound = set(), {}, {}, {}
+        axes, index = points_of(value.shape)
+        expr = self.at(value, index) if root is None else self.compute(root, index)
+        return Store(target, axes, (*part, *index), expr)
 
     def at(self, value: Operand, index: Index) -> Expr:
         """An operand at an index of its view: nothing (the zero) outside the view's bounds."""
@@ -64,12 +59,7 @@ class Translation:
     def source(self, value: Operand, index: Index) -> tuple[Expr, Index]:
         """The condition of a view's bounds at an index, and the index of the node that it reads."""
         if (value, index) not in self.sources:
-            table: dict[Atom, Dim] = {
-                Var(f"i{axis}", extent): index[axis]
-                for axis, extent in enumerate(value.shape)
-                if extent != 1
-            }
-            inside = form.TRUE
+            table, inside = view_table(value, index), form.TRUE
             for bound in value.view.bounds:
                 term = form.inside(substitute(bound.value, table), bound.extent)
                 inside = form.both(inside, term)
@@ -85,67 +75,55 @@ class Translation:
         if node in self.slices:
             sequence, counter = self.slices[node]
             return self.at(sequence, (counter, *index))
-        stack = [(node, index)]
-        while stack:  # operands first; a chain is no recursion
-            one = stack[-1]
-            needs = [] if one in self.done else [k for k in self.needs(*one) if k not in self.done]
-            stack += needs
-            if not needs:
-                stack.pop()
-                self.done[one] = self.done.get(one) or self.compute(*one)
+        if (node, index) not in self.done:
+            for one in parts_first([(node, index)], self.needs, self.done):
+                self.done[one] = self.compute(*one)
         return self.done[node, index]
 
-    def needs(self, node: Node, index: Index) -> list[tuple[Node, Index]]:
+    def needs(self, element: tuple[Node, Index]) -> list[tuple[Node, Index]]:
         """The elements of other nodes from which one is computed, loads aside."""
-        if isinstance(node.attribute, Along):
-            index = self.inner_index(node, index)
-        found = []
-        for one in node.operands:
-            inside, source = self.source(one, index)
+        found, inner = [], self.inner_index(*element)
+        for one in element[0].operands:
+            inside, source = self.source(one, inner)
             is_known = one.node in self.buffers or one.node in self.slices
             if not is_known and inside is not form.FALSE:
                 found.append((one.node, source))
         return found
 
-    def compute(self, node: Node, index: Index) -> Expr:
-        """The computation of one element of a node."""
-        if node.op == "iota":
-            return form.iota(index[0])
-        if node.op == "constant":
-            assert isinstance(node.attribute, Payload)
-            return form.number(node.attribute.array.reshape(()).item(), node.dtype)
-        if isinstance(node.attribute, Along):
-            return self.reduction(node, index)
-        values = [self.at(one, index) for one in node.operands]
-        if node.op == "contiguous":
-            return form.cast(values[0], node.dtype)
-        if node.op == "mul" and values[0].dtype == BOOL and node.dtype != BOOL:
-            return form.select(values[0], values[1], form.zero(node.dtype))
-        wide = [form.cast(one, FLOAT32) if one.dtype.is_half else one for one in values]
-        result = form.binary(node.op, *wide) if len(wide) > 1 else form.unary(node.op, wide[0])
-        return form.cast(result, node.dtype)
-
     def inner_index(self, node: Node, index: Index) -> Index:
-        """The index of a reduction's operand: with a variable of its own for the axis."""
-        assert isinstance(node.attribute, Along)
+        """The index of a node's operands: a reduction has a variable of its own for its axis."""
+        if not isinstance(node.attribute, Along):
+            return index
         axis = node.attribute.axis
         if (node, index) not in self.bound:
             extent = node.operands[0].shape[axis]
             self.bound[node, index] = var(f"k{next(self.numbers)}", extent)
         return (*index[:axis], self.bound[node, index], *index[axis:])
 
-    def reduction(self, node: Node, index: Index) -> Expr:
-        """A reduction at one index; halves are summed in float32."""
-        assert isinstance(node.attribute, Along)
-        inner, value = self.inner_index(node, index), node.operands[0]
-        element = self.at(value, inner)
-        wide = form.cast(element, FLOAT32) if element.dtype.is_half else element
-        for bound in variables(inner[node.attribute.axis]):
-            wide = form.reduce(node.op, bound, wide)
-        return form.cast(wide, node.dtype)
+    def compute(self, node: Node, index: Index) -> Expr:
+        """The computation of one element of a node; halves are computed with in float32."""
+        if node.op == "iota":
+            return form.iota(index[0])
+        if isinstance(node.attribute, Payload):
+            return form.number(node.attribute.array.reshape(()).item(), node.dtype)
+        inner = self.inner_index(node, index)
+        values = [self.at(one, inner) for one in node.operands]
+        if node.op == "contiguous":
+            return form.cast(values[0], node.dtype)
+        if node.op == "mul" and values[0].dtype == BOOL and node.dtype != BOOL:
+            return form.select(values[0], values[1], form.zero(node.dtype))
+        result, *others = (form.cast(one, accumulator(one.dtype)) for one in values)
+        if isinstance(node.attribute, Along):
+            for bound in variables(inner[node.attribute.axis]):
+                result = form.reduce(node.op, bound, result)
+        elif others:
+            result = form.binary(node.op, result, *others)
+        else:
+            result = form.unary(node.op, result)
+        return form.cast(result, node.dtype)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Work:
     """Steps that belong together, the nodes they define and those they read."""
 
@@ -165,28 +143,35 @@ class _Lowering:
     places: dict[str, Place] = field(default_factory=dict)
     constants: dict[str, Payload] = field(default_factory=dict)
     translation: Translation = field(default_factory=Translation)
+    results: dict[Node, list[Buffer]] = field(default_factory=dict)
     names: itertools.count[int] = field(default_factory=itertools.count)
     depth: int = 0  # scans around what is being lowered
 
-    def counter_name(self) -> str:
-        """A name for the trips of a scan here: loops at one depth share it, no size has it."""
-        return unlike(f"trip{self.depth}", self.sizes)
-
-    def place(self, name: str, shape: Shape, node: Node, role: Role) -> Buffer:
+    def place(self, role: Role, name: str, shape: Shape, dtype: DType) -> Buffer:
         """A new buffer in the program."""
-        buffer = Buffer(name, shape, node.dtype)
+        buffer = Buffer(name, shape, dtype)
         self.places[name] = Place(buffer, role, DEVICE, ROW_MAJOR)
         return buffer
 
-    def temporary(self, node: Node, shape: Shape) -> Buffer:
+    def temporary(self, shape: Shape, dtype: DType) -> Buffer:
         """A new intermediate buffer."""
-        return self.place(f"t{next(self.names)}", shape, node, "temporary")
+        return self.place("temporary", f"t{next(self.names)}", shape, dtype)
 
-    def store(self, target: Buffer, value: Operand, root: Node | None) -> _Work:
+    def output(self, name: str, value: Operand) -> Buffer:
+        """The buffer of an output."""
+        return self.place("output", name_of("output", name), value.shape, value.dtype)
+
+    def store(self, target: Buffer, value: Operand, root: Node | None, part: Index) -> _Work:
         """The work of storing an operand; a root is computed, anything else may be loaded."""
-        store = self.translation.store(target, value, root)
+        store = self.translation.store(target, value, root, part)
         defines = set() if root is None else {root}
-        return _Work((self.functions.kernel(store),), defines, set(self.translation.reads))
+        return _Work((self.functions.kernel(store),), defines, self.translation.reads)
+
+    def held(self, value: Operand, works: list[_Work]) -> Buffer:
+        """A new intermediate buffer, which one more of the works fills with an operand."""
+        buffer = self.temporary(value.shape, value.dtype)
+        works.append(self.store(buffer, value, None, ()))
+        return buffer
 
 
 def lower(graph: Graph) -> Program:
@@ -199,73 +184,75 @@ def lower(graph: Graph) -> Program:
     sizes = graphs.sizes_of(graph)
     while True:
         low = _Lowering(graph, _overwrites(graph, copied), sizes, Functions(frozenset(sizes)))
-        works, late = _works(low)
+        works, copies = _works(low)
         ordered, stuck = _ordered(works, low)
         if stuck is None:
-            return _program(low, [*ordered, *late])
+            outputs = {name: name_of("output", name) for name, _ in graph.outputs}
+            steps = (*_steps(ordered), *copies)
+            functions = low.functions.table
+            return Program(
+                tuple(sizes.values()), low.places, functions, steps, outputs, low.constants
+            )
         copied.add(stuck)
+
+
+def _steps(works: Iterable[_Work]) -> list[Step]:
+    return [step for work in works for step in work.steps]
 
 
 def _overwrites(graph: Graph, copied: set[Node]) -> dict[Node, Node]:
     """For each value that is written over a state in place, that state."""
     found: dict[Node, Node] = {}
     for state, value in graph.updates:
-        plain = _is_plain(value) and state not in copied
-        if plain and value.node not in found:
-            found[value.node] = state
+        if _is_plain(value) and state not in copied:
+            found.setdefault(value.node, state)
     return found
 
 
 def _is_plain(value: Operand) -> bool:
-    computed = value.node.op not in ("input", "state", "constant", "iota", "item", "scan")
-    return computed and is_identity(value.view, value.node.shape)
+    return value.node.op not in GIVEN and is_identity(value.view, value.node.shape)
 
 
-def _works(low: _Lowering) -> tuple[list[_Work], list[_Work]]:
-    """All works of the graph, then those that must run last (copies into states)."""
+def _works(low: _Lowering) -> tuple[list[_Work], list[Copy]]:
+    """All works of the graph, and the copies into states that must run last."""
     graph = low.graph
     pinned = {one.node for _, one in (*graph.outputs, *graph.updates)}
     works = _body(low, list(graph.roots), pinned, _claims(low))
     for name, value in graph.outputs:
         if name_of("output", name) not in low.places:
-            target = low.place(name_of("output", name), value.shape, value.node, "output")
-            works.append(low.store(target, value, None))
-    late: list[_Work] = []
-    for state, value in graph.updates:
-        if low.over.get(value.node) is not state:
-            held = low.temporary(value.node, value.shape)
-            works.append(low.store(held, value, None))
-            copy = Copy(low.translation.buffers[state].name, held.name)
-            late.append(_Work((copy,), set(), set()))
-    return works, late
+            works.append(low.store(low.output(name, value), value, None, ()))
+    copies = [
+        Copy(low.translation.buffers[state].name, low.held(value, works).name)
+        for state, value in graph.updates
+        if low.over.get(value.node) is not state
+    ]
+    return works, copies
 
 
-def _place_sources(low: _Lowering, nodes: Iterable[Node]) -> None:
-    for node in nodes:
+def _place_sources(low: _Lowering, roots: Iterable[Node]) -> None:
+    """Buffers for the inputs, states and constants under the roots."""
+    buffers, slices = low.translation.buffers, low.translation.slices
+    for node in graphs.topological(roots):
         attribute = node.attribute
-        if node in low.translation.buffers or node in low.translation.slices:
+        if node in buffers or node in slices:
             continue
-        if node.op == "input" and isinstance(attribute, Named):
-            buffer = low.place(name_of("input", attribute.name), node.shape, node, "input")
-        elif node.op == "state" and isinstance(attribute, Named):
-            buffer = low.place(name_of("state", attribute.name), node.shape, node, "state")
+        if isinstance(attribute, Named):
+            role: Role = "input" if node.op == "input" else "state"
+            name = name_of(role, attribute.name)
+            buffers[node] = low.place(role, name, node.shape, node.dtype)
         elif isinstance(attribute, Payload) and node.shape != ():
             name = f"c{len(low.constants)}"
-            buffer = low.place(name, node.shape, node, "constant")
+            buffers[node] = low.place("constant", name, node.shape, node.dtype)
             low.constants[name] = attribute
-        else:
-            continue
-        low.translation.buffers[node] = buffer
 
 
 def _claims(low: _Lowering) -> dict[Node, Buffer]:
     """Buffers that certain nodes write directly: states in place, and outputs."""
-    _place_sources(low, graphs.topological(low.graph.roots))
+    _place_sources(low, low.graph.roots)
     claims = {value: low.translation.buffers[state] for value, state in low.over.items()}
     for name, value in low.graph.outputs:
         if _is_plain(value) and value.node not in claims:
-            target = low.place(name_of("output", name), value.shape, value.node, "output")
-            claims[value.node] = target
+            claims[value.node] = low.output(name, value)
     return claims
 
 
@@ -273,69 +260,57 @@ def _body(
     low: _Lowering, roots: list[Node], pinned: set[Node], claims: dict[Node, Buffer]
 ) -> list[_Work]:
     """The works that compute the roots, operands first; what has a buffer is not entered."""
-    leaves = {*low.translation.buffers, *low.translation.slices}
+    buffers = low.translation.buffers
+    leaves = {*buffers, *low.translation.slices}
     stored = set(choose_stored(roots, pinned, leaves))
     works: list[_Work] = []
     for node in graphs.topological(roots, leaves):
-        if node in low.translation.buffers:  # given by a scan of these works
+        if node in buffers:  # given by a scan of these works
             continue
         if isinstance(node.attribute, Scan):
             works.append(_scan(low, node, node.attribute))
         elif isinstance(node.attribute, Item):
-            scan_work = next(one for one in works if node.operands[0].node in one.defines)
-            low.translation.buffers[node] = low.translation.results[node.operands[0].node][
-                node.attribute.number
-            ]
-            scan_work.defines.add(node)
+            scan = node.operands[0].node
+            buffers[node] = low.results[scan][node.attribute.number]
+            next(one for one in works if scan in one.defines).defines.add(node)
         elif node in stored:
-            target = claims.get(node) or low.temporary(node, node.shape)
-            works.append(low.store(target, operand(node), node))
-            low.translation.buffers[node] = target
+            target = claims.get(node) or low.temporary(node.shape, node.dtype)
+            works.append(low.store(target, operand(node), node, ()))
+            buffers[node] = target
     return works
 
 
 def _scan(low: _Lowering, node: Node, region: Scan) -> _Work:
-    """A scan as ``Repeat``: carried values in buffers, next ones computed beside and copied in."""
-    translation = low.translation
-    counter = symbol(low.counter_name(), 0, max(0, bounds(region.trips)[1] - 1))
-    count = len(region.carried)
+    """A scan as ``Repeat``: carried values in buffers, next ones computed beside and copied in.
+
+    Scans at one depth share the name of their counter, which no size has.
+    """
+    buffers, count = low.translation.buffers, len(region.carried)
+    last = max(0, bounds(region.trips)[1] - 1)
+    atom = Symbol(unlike(f"trip{low.depth}", low.sizes), 0, last)
+    counter = symbol(atom.name, atom.low, atom.high)
     works: list[_Work] = []
-    for slot, start in zip(region.carried, node.operands[:count], strict=True):
-        buffer = low.temporary(slot, slot.shape)
-        works.append(low.store(buffer, start, None))
-        translation.buffers[slot] = buffer
+    for slot, start in zip(region.carried, node.operands, strict=False):
+        buffers[slot] = low.held(start, works)
     for slot, sequence in zip(region.sliced, node.operands[count:], strict=False):
-        translation.slices[slot] = (sequence, counter)
-    _place_sources(low, graphs.topological([one.node for one in region.outputs]))
+        low.translation.slices[slot] = (sequence, counter)
+    roots = [one.node for one in region.outputs]
+    _place_sources(low, roots)
     low.depth += 1
-    inside = _body(low, [one.node for one in region.outputs], set(), {})
+    inside = _body(low, roots, set(), {})
     low.depth -= 1
-    copies: list[Copy] = []
-    results = [translation.buffers[slot] for slot in region.carried]
-    for slot, value in zip(region.carried, region.outputs, strict=False):
-        held = low.temporary(slot, slot.shape)
-        inside.append(low.store(held, value, None))
-        copies.append(Copy(translation.buffers[slot].name, held.name))
+    carried = [buffers[slot] for slot in region.carried]
+    following = [low.held(value, inside) for value in region.outputs[:count]]
+    copies = [Copy(a.name, b.name) for a, b in zip(carried, following, strict=True)]
+    low.results[node] = carried
     for value in region.outputs[count:]:
-        whole = low.temporary(value.node, (region.trips, *value.shape))
-        inside.append(_stacked(low, whole, value, counter))
-        results.append(whole)
-    translation.results[node] = results
-    atom = counter.terms[0][0][0]
-    assert isinstance(atom, Symbol)
-    steps = tuple(step for one in inside for step in one.steps)
-    loop = Repeat(atom, region.trips, (*steps, *copies))
-    before = tuple(step for one in works for step in one.steps)
+        whole = low.temporary((region.trips, *value.shape), value.dtype)
+        inside.append(low.store(whole, value, None, (counter,)))
+        low.results[node].append(whole)
+    loop = Repeat(atom, region.trips, (*_steps(inside), *copies))
     reads = {read for one in (*works, *inside) for read in one.reads}
     defines = {node, *region.carried, *(made for one in inside for made in one.defines)}
-    return _Work((*before, loop), defines, reads - defines)
-
-
-def _stacked(low: _Lowering, whole: Buffer, value: Operand, counter: Dim) -> _Work:
-    """The store of one trip's output into its place of the stacked result."""
-    store = low.translation.store(whole, value, None)
-    placed = Store(whole, store.axes, (counter, *store.index), store.value)
-    return _Work((low.functions.kernel(placed),), set(), set(low.translation.reads))
+    return _Work((*_steps(works), loop), defines, reads - defines)
 
 
 def _ordered(works: list[_Work], low: _Lowering) -> tuple[list[_Work], Node | None]:
@@ -344,44 +319,18 @@ def _ordered(works: list[_Work], low: _Lowering) -> tuple[list[_Work], Node | No
     Returns a state that stands in the way of any order as the second item, or None.
     """
     maker = {node: work for work in works for node in work.defines}
-    kept = {node: state for node, state in low.over.items() if node in maker}
-    waits: dict[int, set[int]] = {}
-    for work in works:
-        waits[id(work)] = {id(maker[n]) for n in work.reads if n in maker} - {id(work)}
-    for value, state in kept.items():
-        writer = maker[value]
-        waits[id(writer)] |= {id(w) for w in works if state in w.reads and w is not writer}
-        if state in writer.reads and not _reads_in_place(writer, low):
+    writers = [(maker[node], state) for node, state in low.over.items() if node in maker]
+    waits = {work: {maker[one] for one in work.reads if one in maker} - {work} for work in works}
+    for writer, state in writers:
+        waits[writer] |= {work for work in works if state in work.reads} - {writer}
+        if state in writer.reads and not all(map(low.functions.reads_in_place, writer.steps)):
             return [], state
-    done: set[int] = set()
-    ordered: list[_Work] = []
+    ordered: dict[_Work, None] = {}
     rest = list(works)
     while rest:
-        ready = next((one for one in rest if waits[id(one)] <= done), None)
+        ready = next((work for work in rest if waits[work] <= ordered.keys()), None)
         if ready is None:
-            blocked = [state for value, state in kept.items() if maker[value] in rest]
-            return [], blocked[0]
+            return [], next(state for writer, state in writers if writer in rest)
         rest.remove(ready)
-        ordered.append(ready)
-        done.add(id(ready))
-    return ordered, None
-
-
-def _reads_in_place(writer: _Work, low: _Lowering) -> bool:
-    """True if a store over a state reads of the old state only the element that it writes."""
-    return all(low.functions.reads_in_place(step) for step in writer.steps)
-
-
-def _program(low: _Lowering, works: list[_Work]) -> Program:
-    outputs = {name: name_of("output", name) for name, _ in low.graph.outputs}
-    for name, value in low.graph.outputs:
-        if outputs[name] not in low.places:
-            outputs[name] = low.translation.buffers[value.node].name
-    return Program(
-        tuple(low.sizes.values()),
-        low.places,
-        low.functions.table,
-        tuple(step for work in works for step in work.steps),
-        outputs,
-        low.constants,
-    )
+        ordered[ready] = None
+    return list(ordered), None

@@ -7,13 +7,14 @@ do not divide one another.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 
+from photic.ir import dim as dims
 from photic.ir import index as form
-from photic.ir.dim import Atom, Dim, FloorDiv, Mod, Var, add, atoms, exact_div, mul, var, variables
-from photic.ir.dim import substitute as put
+from photic.ir.dim import Atom, Dim, FloorDiv, Mod, Var, substitute, var
 from photic.ir.index import Expr, Order, Over, Store
+from photic.loops.layout import flat
 
 SHORT = 8  # values; a reduction this short is written out instead of looped
 
@@ -28,66 +29,43 @@ def split_parts(store: Store) -> Store:
         store = _split(store, splits)
 
 
-def _dims(store: Store) -> Iterator[Dim]:
-    yield from store.index
-    yield from form.dims_in(store.value)
-
-
 def _cuts(store: Store) -> dict[Var, set[int]]:
     """The constants by which each variable is divided on its own."""
     found: dict[Var, set[int]] = {}
-    for dim in _dims(store):
-        for atom in atoms(dim):
+    for dim in (*store.index, *form.dims_in(store.value)):
+        for atom in dims.atoms(dim):
             if isinstance(atom, FloorDiv | Mod) and isinstance(atom.bottom, int):
-                axis = _alone(atom.top)
-                if axis is not None:
-                    found.setdefault(axis, set()).add(atom.bottom)
+                match dims.terms_of(atom.top):
+                    case (((Var() as axis,), 1),):
+                        found.setdefault(axis, set()).add(atom.bottom)
     return found
-
-
-def _alone(top: Dim) -> Var | None:
-    if isinstance(top, int) or len(top.terms) != 1:
-        return None
-    (monomial, coefficient) = top.terms[0]
-    only = monomial[0] if len(monomial) == 1 and coefficient == 1 else None
-    return only if isinstance(only, Var) else None
 
 
 def _parts(axis: Var, cuts: set[int]) -> tuple[Var, ...]:
     """The parts of a variable, outermost first; none if the divisors are no chain."""
     sizes: list[Dim] = [1, *sorted(cuts), axis.extent]
-    extents: list[Dim] = []
-    for small, large in pairwise(sizes):
-        ratio = exact_div(large, small)
-        if ratio is None or ratio == 0:
-            return ()
-        extents.append(ratio)
+    extents = [dims.exact_div(large, small) or 0 for small, large in pairwise(sizes)]
+    if 0 in extents:
+        return ()
     parts = [Var(f"{axis.name}_{k}", n) for k, n in enumerate(reversed(extents))]
     return tuple(parts) if sum(1 for one in parts if one.extent != 1) > 1 else ()
 
 
-def _joined(parts: tuple[Var, ...]) -> Dim:
-    total: Dim = 0
-    for one in parts:
-        total = add(mul(total, one.extent), var(one.name, one.extent))
-    return total
-
-
 def _split(store: Store, splits: dict[Var, tuple[Var, ...]]) -> Store:
-    table: dict[Atom, Dim] = {axis: _joined(parts) for axis, parts in splits.items()}
-    axes = [part for axis in store.axes for part in splits.get(axis, (axis,))]
-    kept = tuple(one for one in axes if one.extent != 1)
-    index = tuple(put(one, table) for one in store.index)
-    return Store(store.buffer, kept, index, _split_value(store.value, splits, table))
+    table: dict[Atom, Dim] = {
+        axis: flat([one.extent for one in parts], [var(one.name, one.extent) for one in parts])
+        for axis, parts in splits.items()
+    }
 
-
-def _split_value(value: Expr, splits: dict[Var, tuple[Var, ...]], table: dict[Atom, Dim]) -> Expr:
     def build(one: Expr, children: tuple[Expr, ...], dim: Callable[[Dim], Dim]) -> Expr:
         if isinstance(one.attribute, Over) and one.attribute.axis in splits:
             return _nested(one.op, splits[one.attribute.axis], children[0])
         return form.rebuilt(one, children, dim)
 
-    return form.rewritten(value, table, build)
+    axes = [part for axis in store.axes for part in splits.get(axis, (axis,))]
+    kept = tuple(one for one in axes if one.extent != 1)
+    index = tuple(substitute(one, table) for one in store.index)
+    return Store(store.buffer, kept, index, form.rewritten(store.value, table, build))
 
 
 def _nested(op: str, parts: tuple[Var, ...], value: Expr) -> Expr:
@@ -105,7 +83,7 @@ def asked_axes(value: Expr) -> set[Var]:
     found: set[Var] = set()
     for one in form.walk(value):
         if isinstance(one.attribute, Order):
-            found |= {axis for axis in variables(one.attribute.gap) if is_short(axis)}
+            found |= {axis for axis in dims.variables(one.attribute.gap) if is_short(axis)}
     return found
 
 

@@ -14,8 +14,10 @@ from dataclasses import dataclass, field
 
 from photic.ir.dim import Atom, Dim, Var, bounds, product, substitute, var
 from photic.ir.graph import Along, Node, Operand, topological
-from photic.ir.ops import SOURCES
+from photic.ir.ops import REGIONS, SOURCES
+from photic.ir.view import Shape, identity
 
+GIVEN = (*SOURCES, *REGIONS)  # ops that no kernel computes element by element
 COSTLY = frozenset({"exp2", "log2", "sin", "sqrt", "recip"})
 FEW_REPEATS = 8  # uses of each element; up to so many recomputations cost less than a store
 MANY_PLACES = 16  # ways to read a node; more are not told apart
@@ -35,18 +37,17 @@ class _Use:
 
     places: dict[Place, tuple[Dim, ...]] = field(default_factory=dict)
     inside_reduction: str = ""
-    pinned: bool = False
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Facts:
     """What is known of a node: what it is made of, its length as a chain, its loads."""
 
-    fixed: bool = True
-    positional: bool = True
-    chain: int = 0
-    costly: bool = False
-    leaves: frozenset[Node] = frozenset()
+    fixed: bool
+    positional: bool
+    chain: int
+    costly: bool
+    leaves: frozenset[Node]
 
 
 def choose_stored(roots: Sequence[Node], pinned: set[Node], leaves: set[Node]) -> list[Node]:
@@ -56,6 +57,7 @@ def choose_stored(roots: Sequence[Node], pinned: set[Node], leaves: set[Node]) -
     loop reads); ``leaves`` are already stored elsewhere and are not entered.
     """
     order = list(topological(roots, leaves))
+    pinned = pinned | {one.node for node in order if node.op in REGIONS for one in node.operands}
     cut: set[Node] = set()
     while True:
         stored = _decided(roots, order, pinned | cut, _facts(order, leaves | cut))
@@ -68,15 +70,16 @@ def choose_stored(roots: Sequence[Node], pinned: set[Node], leaves: set[Node]) -
 def _decided(
     roots: Sequence[Node], order: list[Node], pinned: set[Node], below: dict[Node, _Facts]
 ) -> set[Node]:
-    uses: dict[Node, _Use] = {node: _Use(pinned=node in pinned) for node in order}
+    uses = {node: _Use() for node in order}
     for number, root in enumerate(roots):
         if root in uses:
             uses[root].places[root, (number,)] = root.shape
     stored: set[Node] = set()
     for node in reversed(order):
-        if _is_stored(node, uses[node], below[node]):
+        if node.op not in GIVEN and (node in pinned or _is_worth(node, uses[node], below[node])):
             stored.add(node)
-        _pass_on(node, node in stored, uses)
+        if node.op not in REGIONS:
+            _pass_on(node, node in stored, uses)
     return stored
 
 
@@ -86,56 +89,56 @@ def _cuts(order: list[Node], stored: set[Node]) -> set[Node]:
     found: set[Node] = set()
     for node in order:
         parts = [one.node for one in node.operands]
-        length[node] = 1 + max((length[one] for one in parts if one in length), default=0)
-        if node.op in (*SOURCES, "scan", "item") or node in stored:
+        length[node] = 1 + max((length.get(one, 0) for one in parts), default=0)
+        if node.op in GIVEN or node in stored:
             length[node] = 0
         elif length[node] > LONG_CHAIN:
-            largest = max(bounds(product(one.shape))[1] for one in parts)
-            if length[node] > LONGEST_CHAIN or bounds(product(node.shape))[1] <= largest:
+            largest = max(_most(one.shape) for one in parts)
+            if length[node] > LONGEST_CHAIN or _most(node.shape) <= largest:
                 found.add(node)
                 length[node] = 0
     return found
 
 
+def _most(shape: Shape) -> int:
+    """Elements at the largest sizes."""
+    return bounds(product(shape))[1]
+
+
 def _facts(order: list[Node], leaves: set[Node]) -> dict[Node, _Facts]:
     known: dict[Node, _Facts] = {}
     for node in order:
-        fact = _Facts()
-        if node.op == "constant":
-            fact.positional = node.shape == ()
-        elif node.op in (*SOURCES, "scan", "item") and node.op != "iota":
-            fact = _Facts(False, False, 0, False, frozenset({node}))
-        elif node.op != "iota":
-            for one in node.operands:
-                _add_operand(fact, one.node, known, leaves)
-            fact.chain += 1
-            fact.costly |= node.op in COSTLY
-        known[node] = fact
+        if node.op in ("input", "state", *REGIONS):
+            known[node] = _loaded(node, False)
+            continue
+        parts = [_seen(one.node, known, leaves) for one in node.operands]
+        is_array = node.op == "constant" and node.shape != ()
+        known[node] = _Facts(
+            fixed=all(one.fixed for one in parts),
+            positional=not is_array and all(one.positional for one in parts),
+            chain=sum(one.chain for one in parts) + (node.op not in GIVEN),
+            costly=node.op in COSTLY or any(one.costly for one in parts),
+            leaves=frozenset().union(*(one.leaves for one in parts)),
+        )
     return known
 
 
-def _add_operand(fact: _Facts, node: Node, known: dict[Node, _Facts], leaves: set[Node]) -> None:
-    constant = node.op == "constant"
-    if node in leaves or node.op in ("sum", "max"):
-        under = _Facts(constant, False, 0, False, frozenset() if constant else frozenset({node}))
-        if node in known:
-            under.fixed = known[node].fixed
-    else:
-        under = known[node]
-    fact.fixed &= under.fixed
-    fact.positional &= under.positional
-    fact.chain += under.chain
-    fact.costly |= under.costly
-    fact.leaves |= under.leaves
+def _seen(node: Node, known: dict[Node, _Facts], leaves: set[Node]) -> _Facts:
+    """The facts of an operand; one that is stored, or a reduction, is loaded."""
+    if node in leaves or isinstance(node.attribute, Along):
+        return _loaded(node, known[node].fixed if node in known else node.op == "constant")
+    return known[node]
 
 
-def _is_stored(node: Node, use: _Use, fact: _Facts) -> bool:
-    if node.op in (*SOURCES, "scan", "item"):
-        return False
-    if use.pinned:
-        return True
+def _loaded(node: Node, fixed: bool) -> _Facts:
+    leaves = frozenset({node}) if node.op != "constant" else frozenset[Node]()
+    return _Facts(fixed, False, 0, False, leaves)
+
+
+def _is_worth(node: Node, use: _Use, fact: _Facts) -> bool:
+    """True if a node is stored though nothing else asks for it."""
     places, repeats = len(use.places), _repeats(node, use)
-    if node.op in ("sum", "max"):
+    if isinstance(node.attribute, Along):
         again = use.inside_reduction not in ("", node.op)
         return places > 1 or repeats > 1 or again
     if (fact.fixed or fact.positional) and not fact.costly:
@@ -152,11 +155,8 @@ def _repeats(node: Node, use: _Use) -> float:
     if len(use.places) == MANY_PLACES:
         return math.inf
     held = product(node.shape)
-    total = 0.0
-    for extents in use.places.values():
-        shown = product(extents)
-        total += 1.0 if shown == held else bounds(shown)[1] / max(1, bounds(held)[1])
-    return total
+    shown = [product(extents) for extents in use.places.values()]
+    return sum(1.0 if one == held else bounds(one)[1] / max(1, bounds(held)[1]) for one in shown)
 
 
 def _pass_on(node: Node, stored: bool, uses: dict[Node, _Use]) -> None:
@@ -164,15 +164,11 @@ def _pass_on(node: Node, stored: bool, uses: dict[Node, _Use]) -> None:
     own = uses[node]
     here: dict[Place, tuple[Dim, ...]] = own.places
     if stored:
-        index = tuple(var(f"i{k}", n) for k, n in enumerate(node.shape))
-        here = {(node, index): node.shape}
+        here = {(node, identity(node.shape).index): node.shape}
     for one in node.operands:
         if one.node not in uses:
             continue
         use = uses[one.node]
-        if node.op in ("scan", "item"):
-            use.pinned = True
-            continue
         for (sink, index), extents in here.items():
             if isinstance(node.attribute, Along):
                 axis = node.attribute.axis
@@ -180,17 +176,17 @@ def _pass_on(node: Node, stored: bool, uses: dict[Node, _Use]) -> None:
                 index = (*index[:axis], bound, *index[axis:])
                 extents = (*extents, one.shape[axis])
             if len(use.places) < MANY_PLACES:
-                use.places[sink, _through(one, index)] = extents
-        if node.op in ("sum", "max"):
+                table = view_table(one, index)
+                source = tuple(substitute(at, table) for at in one.view.index)
+                use.places[sink, source] = extents
+        if isinstance(node.attribute, Along):
             bare = not one.view.bounds and len(one.view.shape) == len(one.node.shape)
             use.inside_reduction = node.op if bare else "other"
         elif not stored and own.inside_reduction:
             use.inside_reduction = "other"
 
 
-def _through(one: Operand, index: tuple[Dim, ...]) -> tuple[Dim, ...]:
-    """The index of the operand's node where its view is read at ``index``."""
-    table: dict[Atom, Dim] = {
-        Var(f"i{axis}", extent): index[axis] for axis, extent in enumerate(one.shape) if extent != 1
-    }
-    return tuple(substitute(at, table) for at in one.view.index)
+def view_table(one: Operand, index: Sequence[Dim]) -> dict[Atom, Dim]:
+    """The variables of a view's axes where it is read at ``index``."""
+    axes = enumerate(one.shape)
+    return {Var(f"i{axis}", extent): index[axis] for axis, extent in axes if extent != 1}
