@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 
 from photic.ir.dim import Atom, Dim, Var, bounds, product, substitute, var
 from photic.ir.graph import Along, Node, Operand, topological
-from photic.ir.ops import REGIONS, SOURCES
+from photic.ir.ops import SOURCES
 from photic.ir.view import Shape, identity
 
+REGIONS = ("scan", "item")
 GIVEN = (*SOURCES, *REGIONS)  # ops that no kernel computes element by element
 COSTLY = frozenset({"exp2", "log2", "sin", "sqrt", "recip"})
 FEW_REPEATS = 8  # uses of each element; up to so many recomputations cost less than a store
