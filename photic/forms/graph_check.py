@@ -26,7 +26,7 @@ from photic.ir import dim as dims
 from photic.ir import graph as graphs
 from photic.ir.dim import Atom, Data, Dim, Var, at_most, atoms, symbols, variables
 from photic.ir.dtype import INT64, DType, dtype_of
-from photic.ir.graph import Along, Graph, Item, Named, Node, Operand, Payload, Scan, To
+from photic.ir.graph import Along, Graph, Item, Named, Node, Operand, Payload, Scan
 from photic.ir.index import Expr
 from photic.ir.ops import PRIMITIVE
 from photic.ir.view import Shape, View
@@ -103,7 +103,7 @@ def _reduction(node: Node) -> bool:
 
 
 def _copy(node: Node) -> bool:
-    return node.shape == node.operands[0].shape and node.attribute == To(node.dtype)
+    return node.shape == node.operands[0].shape
 
 
 def _constant(node: Node) -> bool:

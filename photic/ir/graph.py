@@ -50,13 +50,6 @@ class Along:
 
 
 @dataclass(frozen=True, slots=True)
-class To:
-    """The attribute of ``contiguous``: the dtype of the result."""
-
-    dtype: DType
-
-
-@dataclass(frozen=True, slots=True)
 class Scan:
     """The attribute of a scan: its body over placeholders.
 
@@ -83,7 +76,7 @@ class Nothing:
     """The attribute of a node that needs none."""
 
 
-Attribute: TypeAlias = Named | Payload | Along | To | Scan | Item | Nothing
+Attribute: TypeAlias = Named | Payload | Along | Scan | Item | Nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +118,8 @@ _serials = itertools.count()
 
 
 def _node(
-    op: str, operands: Iterable[Operand], shape: Shape, dtype: DType, attribute: Attribute
+    op: str, operands: tuple[Operand, ...], shape: Shape, dtype: DType, attribute: Attribute
 ) -> Node:
-    operands = tuple(operands)
     key = (op, operands, shape, dtype, attribute)
     with _lock:
         found = _interned.get(key)
@@ -204,8 +196,8 @@ def reduce(op: str, value: Operand, axis: int) -> Node:
 
 
 def cast(value: Operand, dtype: DType) -> Node:
-    """The only cast: ``contiguous`` with a dtype."""
-    return _node("contiguous", (value,), value.shape, dtype, To(dtype))
+    """The only cast: ``contiguous``, whose result may have another dtype."""
+    return _node("contiguous", (value,), value.shape, dtype, Nothing())
 
 
 def with_operands(node: Node, operands: tuple[Operand, ...], attribute: Attribute) -> Node:

@@ -24,7 +24,6 @@ from photic.ir.graph import (
     Operand,
     Payload,
     Scan,
-    To,
     binary,
     cast,
     constant_node,
@@ -106,8 +105,6 @@ FAULTS: dict[str, Node] = {
     "a negative axis": node("sum", (x,), (N,), FLOAT32, Along(-1)),
     "another axis than the shape says": node("sum", (x,), (3,), FLOAT32, Along(1)),
     "a reduction without an axis": node("sum", (x,), (N,), FLOAT32),
-    "a cast to another dtype than it has": node("contiguous", (x,), whole, INT32, To(INT64)),
-    "a cast without a dtype": node("contiguous", (x,), whole, FLOAT32),
     "a constant of another shape": node(
         "constant", (), (4,), FLOAT32, Payload(np.zeros(3, np.float32), "k")
     ),
