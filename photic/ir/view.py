@@ -3,19 +3,18 @@
 A ``View`` has a shape, one index (a ``Dim`` over the variables ``i0, i1, ...`` of its own axes) per
 axis of the source, and bounds: where an index leaves its bounds the view reads nothing, which
 ``mul`` by false makes the identity of ``add`` (-0.0, 0, False). Views compose by substitution, so
-any chain of movements is one view. Nothing here touches data.
+any chain of movements is one view. The movements by name are in ``forms/movement.py``. Nothing here
+touches data.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from photic.base.errors import BadArgument, CannotReshape, ShapeMismatch
 from photic.ir import dim as dims
-from photic.ir.dim import Atom, Dim, Var, floordiv, is_within, mod, product
+from photic.ir.dim import Atom, Dim, Var, is_within
 
 Shape = tuple[Dim, ...]
 
@@ -47,14 +46,15 @@ def axis_variable(axis: int, extent: Dim) -> Dim:
     return dims.var(f"i{axis}", extent)
 
 
-def _variables(shape: Shape) -> list[Dim]:
+def axis_variables(shape: Shape) -> list[Dim]:
+    """The variables of all axes of a view's result."""
     return [axis_variable(k, n) for k, n in enumerate(shape)]
 
 
 @lru_cache(maxsize=4096)
 def identity(shape: Shape) -> View:
     """The view that changes nothing."""
-    return View(shape, tuple(_variables(shape)))
+    return View(shape, tuple(axis_variables(shape)))
 
 
 def is_identity(view: View, source: Shape) -> bool:
@@ -62,10 +62,11 @@ def is_identity(view: View, source: Shape) -> bool:
     return view == identity(source)
 
 
-def _moved(view: View, shape: Shape, index: Sequence[Dim], bounds: Sequence[Bound] = ()) -> View:
-    """Compose: the new result of ``shape`` reads the old result at ``index`` within ``bounds``.
+def composed(view: View, shape: Shape, index: Sequence[Dim], bounds: Sequence[Bound] = ()) -> View:
+    """The new result, of ``shape``, reads the old one at ``index`` within ``bounds``.
 
-    Bounds that an index cannot leave are left out.
+    All movement is this: ``index`` has one entry for each axis of the old result, over the
+    variables of the new one. Bounds that an index cannot leave are left out.
     """
     axes = enumerate(zip(view.shape, index, strict=True))
     table: dict[Atom, Dim] = {Var(f"i{k}", n): place for k, (n, place) in axes if n != 1}
@@ -73,106 +74,3 @@ def _moved(view: View, shape: Shape, index: Sequence[Dim], bounds: Sequence[Boun
     needed = [one for one in (*under, *bounds) if not is_within(one.value, one.extent)]
     places = tuple(dims.substitute(one, table) for one in view.index)
     return View(shape, places, tuple(dict.fromkeys(needed)))
-
-
-def permute(view: View, order: Sequence[int]) -> View:
-    """Result axis k is source axis ``order[k]``."""
-    if sorted(order) != list(range(view.rank)):
-        expected = f"each of 0..{view.rank - 1} once"
-        raise BadArgument(op="permute", argument="order", given=tuple(order), expected=expected)
-    shape = tuple(view.shape[k] for k in order)
-    return _moved(view, shape, [axis_variable(order.index(k), n) for k, n in enumerate(view.shape)])
-
-
-def expand(view: View, shape: Shape) -> View:
-    """Broadcast as NumPy does: axes align from the right, an extent of 1 repeats."""
-    aligned = slice(len(shape) - view.rank, None)
-    pairs = list(zip(view.shape, shape[aligned], strict=False))
-    if len(pairs) < view.rank or any(old not in (1, new) for old, new in pairs):
-        raise ShapeMismatch(op="expand", left=view.shape, right=shape)
-    places = zip(view.shape, _variables(shape)[aligned], strict=True)
-    return _moved(view, shape, [0 if old == 1 else place for old, place in places])
-
-
-def reshape(view: View, shape: Shape) -> View:
-    """Same elements in row-major order, other axes."""
-    return _moved(view, shape, _reshape_index(view.shape, shape))
-
-
-def _reshape_index(old: Shape, new: Shape) -> list[Dim]:
-    """For each old axis its index in terms of the new axes, group by group of equal products."""
-    index: list[Dim] = []
-    a = b = 0
-    while a < len(old) or b < len(new):
-        end_a, end_b = _next_group(old, new, a, b)
-        flat: Dim = 0
-        for axis in range(b, end_b):
-            flat = flat * new[axis] + axis_variable(axis, new[axis])
-        group: list[Dim] = []
-        for axis in reversed(range(a, end_a)):
-            is_inner = axis > a and old[axis] != 0
-            group.append(mod(flat, old[axis]) if is_inner else flat)
-            flat = floordiv(flat, old[axis]) if is_inner else 0
-        index += reversed(group)
-        a, b = end_a, end_b
-    return index
-
-
-def _next_group(old: Shape, new: Shape, a: int, b: int) -> tuple[int, int]:
-    """The shortest runs of old and new axes, from a and b, with one element count."""
-    ends = sorted(itertools.product(range(a, len(old) + 1), range(b, len(new) + 1)), key=sum)[1:]
-    if 0 in old[a:] or 0 in new[b:]:  # no elements, so any groups will do
-        ends = ends[-1:]
-    for end_a, end_b in ends:
-        if product(old[a:end_a]) == product(new[b:end_b]):
-            return end_a, end_b
-    raise CannotReshape(given=product(old), old=old, new=new)
-
-
-def shrink(view: View, axis: int, start: Dim, step: int, length: Dim) -> View:
-    """Elements ``start, start + step, ...`` of one axis, ``length`` of them; step may be < 0."""
-    return _along(view, axis, length, lambda place: start + place * step)
-
-
-def select(view: View, axis: int, at: Dim) -> View:
-    """The slice at one index of an axis, that axis gone."""
-    shape = (*view.shape[:axis], *view.shape[axis + 1 :])
-    index = _variables(shape)
-    index.insert(axis, at)
-    return _moved(view, shape, index, [Bound(at, view.shape[axis])])
-
-
-def flip(view: View, axis: int) -> View:
-    """One axis backwards."""
-    index = _variables(view.shape)
-    index[axis] = view.shape[axis] - 1 - index[axis]
-    return _moved(view, view.shape, index)
-
-
-def pad(view: View, axis: int, before: Dim, after: Dim) -> View:
-    """``before`` and ``after`` empty places around one axis (negative: cut away)."""
-    extent = view.shape[axis] + before + after
-    return _along(view, axis, extent, lambda place: place - before)
-
-
-def _along(view: View, axis: int, extent: Dim, source: Callable[[Dim], Dim]) -> View:
-    """One axis of another extent: its place k shows place ``source(k)``, affine in k, of the old.
-
-    Where both ends lie inside, so does all between them.
-    """
-    shape = (*view.shape[:axis], extent, *view.shape[axis + 1 :])
-    index = _variables(shape)
-    index[axis] = source(index[axis])
-    old = view.shape[axis]
-    is_inside = extent == 0 or all(is_within(source(end), old) for end in (0, extent - 1))
-    return _moved(view, shape, index, [] if is_inside else [Bound(index[axis], old)])
-
-
-def windows(view: View, axis: int, size: Dim, step: int, dilation: int) -> View:
-    """One axis becomes two: where the window starts, and (appended last) the place in it."""
-    count = (view.shape[axis] - (size - 1) * dilation - 1) // step + 1
-    shape = (*view.shape[:axis], count, *view.shape[axis + 1 :], size)
-    index = _variables(shape)
-    place = index.pop()
-    index[axis] = index[axis] * step + place * dilation
-    return _moved(view, shape, index, [Bound(index[axis], view.shape[axis])])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from photic.ir import view
+from photic.forms import movement
 from photic.ir.dtype import BOOL
 from photic.tensor.primitive import apply, constant_like, less, masked, negated, reduced
 from photic.tensor.tensor import (
@@ -138,11 +138,11 @@ def logical_xor(left: Value, right: Value) -> Tensor:
 
 def _stacked(left: Tensor, right: Tensor) -> Tensor:
     """Two values on a new leading axis: each padded to two places, and added."""
-    first, second = (view.reshape(x.operand.view, (1, *x.shape)) for x in (left, right))
+    first, second = (movement.reshape(x.operand.view, (1, *x.shape)) for x in (left, right))
     return apply(
         "add",
-        seen(left, view.pad(first, 0, 0, 1)),
-        seen(right, view.pad(second, 0, 1, 0)),
+        seen(left, movement.pad(first, 0, 0, 1)),
+        seen(right, movement.pad(second, 0, 1, 0)),
     )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from photic.base.errors import BadArgument
+from photic.forms import movement
 from photic.ir import dim as dims
 from photic.ir import graph, view
 from photic.ir.dim import Dim, Int
@@ -128,7 +129,7 @@ def counted(start: Dim, stop: Dim) -> Tensor:
     numbers = whole(graph.iota_node(stop))
     if start == 0:
         return numbers
-    return seen(numbers, view.shrink(numbers.operand.view, 0, start, 1, stop - start))
+    return seen(numbers, movement.shrink(numbers.operand.view, 0, start, 1, stop - start))
 
 
 def arange(

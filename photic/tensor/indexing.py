@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from photic.base.errors import BadArgument, DtypeMismatch, ShapeMismatch
-from photic.ir import view
+from photic.forms import movement
 from photic.ir.dim import Dim, Int, at_most, bounds, floordiv
 from photic.ir.dtype import INT64
 from photic.tensor.axes import checked_axis
@@ -84,7 +84,7 @@ def _selected(x: Tensor, axis: int, at: Dim) -> Tensor:
         raise BadArgument(
             op="[]", argument=f"index of axis {axis}", given=at, expected=f"surely inside {extent}"
         )
-    return moved(x, view.select, axis, place)
+    return moved(x, movement.select, axis, place)
 
 
 def _sliced(x: Tensor, axis: int, given: slice) -> Tensor:
@@ -104,7 +104,7 @@ def _sliced(x: Tensor, axis: int, given: slice) -> Tensor:
         length = _length(last - first, step)
     if length == 0:
         first = 0
-    return moved(x, view.shrink, axis, first, step, length)
+    return moved(x, movement.shrink, axis, first, step, length)
 
 
 def _place(at: object, extent: Dim, low: int, past: int) -> Dim:
@@ -187,7 +187,7 @@ def _taken(x: Tensor, index: Tensor, axis: int) -> Tensor:
     before, extent, after = x.shape[:axis], x.shape[axis], x.shape[axis + 1 :]
     # x as (before, index axes of size 1, after, K); the index as (index axes, after of size 1)
     order = [*range(axis), *range(axis + 1, x.ndim), axis]
-    last = moved(x, view.permute, order)
+    last = moved(x, movement.permute, order)
     table = reshape(last, (*before, *(1,) * index.ndim, *after, extent))
     spread = reshape(index, (*index.shape, *(1,) * len(after)))
     shape = broadcast_shape("take", table.shape[:-1], spread.shape)
@@ -213,7 +213,7 @@ def take_along_axis(x: Value, indices: Value, axis: int = -1) -> Tensor:
     index = _from_end(index, value.shape[place])
     # x as (..., 1 for the axis, ..., K): the axis goes last, the index's place stays
     order = [*range(place), *range(place + 1, value.ndim), place]
-    table = expand_dims(moved(value, view.permute, order), place)
+    table = expand_dims(moved(value, movement.permute, order), place)
     shape = broadcast_shape("take_along_axis", table.shape[:-1], index.shape)
     table = expanded(table, (*shape, table.shape[-1]))
     return _looked_up(table, expanded(index, shape))
@@ -241,7 +241,7 @@ def update(old: Value, new: Value, start: Dim, axis: int) -> Tensor:
         raise BadArgument(op="update", argument="start", given=start, expected="0 or more")
     extent, length = value.shape[place], part.shape[place]
     part = expanded(part, (*value.shape[:place], length, *value.shape[place + 1 :]))
-    laid = moved(part, view.pad, place, start, extent - start - length)
+    laid = moved(part, movement.pad, place, start, extent - start - length)
     inside = _between(extent, start, start + length)
     line = reshape(inside, (extent, *(1,) * (value.ndim - place - 1)))
     return where(line, laid, value)

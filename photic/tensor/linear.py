@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from photic.base.errors import BadArgument, ShapeMismatch
-from photic.ir import view
+from photic.forms import movement
 from photic.tensor.primitive import accumulated, apply, reduced
 from photic.tensor.shapes import expand_dims, moveaxis, moved, reshape, swapaxes, transpose
 from photic.tensor.tensor import Tensor, Value, in_dtype, joined_dtype, method, tensor
@@ -155,7 +155,7 @@ def diagonal_of(x: Tensor, a: int, b: int) -> Tensor:
     rest = flat.shape[:-2]
     line = reshape(flat, (*rest, extent * extent))
     # a square with a column more, its rows one longer: the diagonal is its first column
-    steps = moved(line, view.pad, len(rest), 0, extent)
+    steps = moved(line, movement.pad, len(rest), 0, extent)
     column = reshape(steps, (*rest, extent, extent + 1))[..., 0]
     return moveaxis(column, -1, a)
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from photic.base.errors import BadArgument, ShapeMismatch
+from photic.forms import movement
 from photic.ir import graph, view
 from photic.ir.dim import Dim, bounds
 from photic.ir.dtype import INT64, DType
@@ -119,7 +120,7 @@ def _running(x: Value, axis: int | None, op: str, step: Callable[..., Tensor]) -
 
 def _shifted(x: Tensor, axis: int, places: int) -> Tensor:
     """Moved on by some places; before them nothing, the identity of ``add``."""
-    return moved(x, view.pad, axis, places, -places)
+    return moved(x, movement.pad, axis, places, -places)
 
 
 def cumsum(x: Value, axis: int | None = None) -> Tensor:

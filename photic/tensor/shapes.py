@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from photic.base.errors import BadArgument, ShapeMismatch
-from photic.ir import view
+from photic.forms import movement
 from photic.ir.dim import Dim, Int, at_most, bounds, floordiv, mod, mul
 from photic.ir.dtype import BOOL
 from photic.ir.view import View
@@ -47,7 +47,7 @@ def reshape(x: Value, shape: Dim | Sequence[Dim]) -> Tensor:
     """Same elements in row-major order, other axes; one size may be -1. CannotReshape."""
     value = tensor(x, "reshape")
     given = (shape,) if isinstance(shape, int | Int) else tuple(shape)
-    return moved(value, view.reshape, infer_shape(value.shape, given))
+    return moved(value, movement.reshape, infer_shape(value.shape, given))
 
 
 def ravel(x: Value) -> Tensor:
@@ -63,7 +63,7 @@ def transpose(x: Value, axes: Sequence[int] | None = None) -> Tensor:
         order = list(reversed(range(value.ndim)))
     else:
         order = [checked_axis("transpose", axis, value.ndim) for axis in axes]
-    return moved(value, view.permute, order)
+    return moved(value, movement.permute, order)
 
 
 def permute(x: Value, axes: Sequence[int]) -> Tensor:
@@ -153,7 +153,7 @@ def flip(x: Value, axis: Axes = None) -> Tensor:
     """Axes backwards; all of them for None."""
     value = tensor(x, "flip")
     for one in checked_axes("flip", axis, value.ndim):
-        value = moved(value, view.flip, one)
+        value = moved(value, movement.flip, one)
     return value
 
 
@@ -181,7 +181,7 @@ def _rolled(x: Tensor, shift: int, axis: int) -> Tensor:
         raise BadArgument(op="roll", argument="axis", given=extent, expected="a size of 1 or more")
     start = mod(extent * (abs(shift) + 1) - shift, extent)
     twice = _repeated_whole(x, axis, 2)
-    return moved(twice, view.shrink, axis, start, 1, extent)
+    return moved(twice, movement.shrink, axis, start, 1, extent)
 
 
 def _repeated_whole(x: Tensor, axis: int, times: Dim) -> Tensor:
@@ -231,8 +231,8 @@ def pad(x: Value, pad_width: PadWidth, constant_values: Scalar = 0) -> Tensor:
             raise BadArgument(
                 op="pad", argument="pad_width", given=(before, after), expected="a size left"
             )
-        outside = moved(outside, view.pad, axis, before, after)
-        inside = moved(inside, view.pad, axis, before, after)
+        outside = moved(outside, movement.pad, axis, before, after)
+        inside = moved(inside, movement.pad, axis, before, after)
     # what is read outside is the identity of add
     return outside + masked(negated(inside), in_dtype(constant_values, value.dtype))
 
@@ -269,7 +269,7 @@ def concat(values: Sequence[Value], axis: int = 0) -> Tensor:
     result: Tensor | None = None
     for one in parts:
         after = total - before - one.shape[place]
-        laid = moved(one, view.pad, place, before, after) if len(parts) > 1 else one
+        laid = moved(one, movement.pad, place, before, after) if len(parts) > 1 else one
         result = laid if result is None else apply("add", result, laid)
         before = before + one.shape[place]
     assert result is not None
@@ -324,7 +324,7 @@ def window(x: Tensor, axis: int, start: Dim, end: Dim, op: str) -> Tensor:
         )
     if start == 0 and end == extent:
         return x
-    return moved(x, view.shrink, axis, start, 1, end - start)
+    return moved(x, movement.shrink, axis, start, 1, end - start)
 
 
 # --- triangles ------------------------------------------------------------------------------

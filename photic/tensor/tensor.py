@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from photic.base.errors import BadArgument, NoTruthValue, ShapeMismatch
-from photic.ir import view as views
+from photic.forms import movement
 from photic.ir.dim import Dim, Int
 from photic.ir.dtype import BOOL, FLOAT32, INT64, DType, dtype_of
 from photic.ir.graph import Node, Operand, cast, constant_node, iota_node, operand
@@ -306,7 +306,7 @@ def seen(x: Tensor, view: View) -> Tensor:
 
 def expanded(x: Tensor, shape: Shape) -> Tensor:
     """Broadcast to a shape; ShapeMismatch where it does not fit."""
-    return x if x.shape == shape else seen(x, views.expand(x.operand.view, shape))
+    return x if x.shape == shape else seen(x, movement.expand(x.operand.view, shape))
 
 
 def size_value(dim: Dim) -> Tensor:
@@ -314,7 +314,7 @@ def size_value(dim: Dim) -> Tensor:
     if isinstance(dim, int):
         return number(dim, INT64)
     counted = whole(iota_node(dim + 1))
-    return seen(counted, views.select(counted.operand.view, 0, dim))
+    return seen(counted, movement.select(counted.operand.view, 0, dim))
 
 
 def number(value: Scalar, dtype: DType) -> Tensor:

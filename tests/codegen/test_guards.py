@@ -10,7 +10,7 @@ from fuzz.agreement import require_meaning
 from fuzz.choices import scramble
 
 import photic as ph
-from photic.ir import view as views
+from photic.forms import movement
 from photic.ir.dim import Dim
 from photic.tensor.shapes import moved
 
@@ -30,7 +30,7 @@ def test_a_padded_window_reads_nothing_beside_its_source() -> None:
     x = ph.input("x", (9, 11))
     y = ph.pad(x, ((2, 2), (1, 3)))
     for axis in (0, 1):
-        y = moved(y, views.windows, axis, 3, 2, 1)
+        y = moved(y, movement.windows, axis, 3, 2, 1)
     given = {"x": np.arange(99, dtype=np.float32).reshape(9, 11)}
     require_meaning({"max": ph.max(ph.max(y, axis=3), axis=2), "y": y}, given)
 
@@ -71,8 +71,8 @@ def test_the_other_side_of_a_choice_is_guarded_too() -> None:
     p = ph.dim("p", 0, 4)
     old, new = ph.input("old", (9, 4)), ph.input("new", (3, 4))
     after: Dim = 6 - p
-    mask = moved(moved(ph.full((3, 4), True), views.pad, 0, p, after), views.pad, 1, 0, 0)
-    spread = moved(new, views.pad, 0, p, after)
+    mask = moved(moved(ph.full((3, 4), True), movement.pad, 0, p, after), movement.pad, 1, 0, 0)
+    spread = moved(new, movement.pad, 0, p, after)
     outputs = {
         "first": ph.where(mask, spread, old),
         "last": ph.where(ph.logical_not(mask), old, spread),

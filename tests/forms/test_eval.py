@@ -11,8 +11,8 @@ from forms.small import FLOATS, SPECIAL, elements, inf, nan, run, same, value
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from photic.forms import movement
 from photic.forms.eval import MEANING, convert
-from photic.ir import view as views
 from photic.ir.dtype import (
     BFLOAT16,
     BOOL,
@@ -257,7 +257,7 @@ def test_the_other_casts_are_numpys() -> None:
 
 def broadcast(scalar: object, dtype: DType, like: Operand) -> Operand:
     node = constant_node(np.array(scalar, dtype.numpy))
-    return Operand(node, views.expand(identity(()), like.shape))
+    return Operand(node, movement.expand(identity(()), like.shape))
 
 
 def invert(condition: Operand) -> Operand:
@@ -289,14 +289,14 @@ def test_a_gather_by_one_hot_is_a_load() -> None:
     places = np.array([2, 0, 1, 1, 7, -1])
     shape = (len(places), len(table))
     at = operand(constant_node(places))
-    at = Operand(at.node, views.expand(views.reshape(at.view, (len(places), 1)), shape))
-    row = Operand(iota_node(len(table)), views.expand(identity((len(table),)), shape))
+    at = Operand(at.node, movement.expand(movement.reshape(at.view, (len(places), 1)), shape))
+    row = Operand(iota_node(len(table)), movement.expand(identity((len(table),)), shape))
     differ = binary(
         "add", operand(binary("less_than", at, row)), operand(binary("less_than", row, at))
     )
     one_hot = invert(operand(differ)).node
-    mask = views.expand(views.reshape(identity(shape), (*shape, 1)), (*shape, 3))
-    rows = views.expand(identity((3, 3)), (*shape, 3))
+    mask = movement.expand(movement.reshape(identity(shape), (*shape, 1)), (*shape, 3))
+    rows = movement.expand(identity((3, 3)), (*shape, 3))
     product = binary("mul", Operand(one_hot, mask), Operand(constant_node(table), rows))
     expected = np.concatenate([table[places[:4]], np.full((2, 3), -0.0)])
     assert same(run(reduce("sum", operand(product), 1)), expected)
@@ -311,10 +311,10 @@ def test_times_zero_and_minus_itself_keep_nan() -> None:
 
 def test_a_padding_is_the_identity_of_add_whatever_is_padded() -> None:
     exp = unary("exp2", value([0.0, 0.0], FLOAT32))
-    padded = Operand(exp, views.pad(identity((2,)), 0, 1, 1))
+    padded = Operand(exp, movement.pad(identity((2,)), 0, 1, 1))
     assert same(run(padded), [-0.0, 1, 1, -0.0])
     assert run(reduce("sum", padded, 0)) == 2
-    mask = Operand(constant_node(np.array([True])), views.pad(identity((1,)), 0, 1, 0))
+    mask = Operand(constant_node(np.array([True])), movement.pad(identity((1,)), 0, 1, 0))
     assert run(mask).tolist() == [False, True]
 
 

@@ -10,6 +10,7 @@ import pytest
 from forms.small import FLOATS, Array, nan, run, same, value
 
 from photic.forms import eval as evaluator
+from photic.forms import movement
 from photic.forms.errors import (
     BrokenGraph,
     InputDtype,
@@ -138,14 +139,14 @@ def test_a_view_that_reads_outside_is_refused_and_reads_nothing(index: Dim) -> N
 
 
 def test_an_empty_source_may_be_seen_only_through_bounds() -> None:
-    assert same(run(faulty(views.pad(identity((0,)), 0, 1, 2), [])), [-0.0] * 3)
+    assert same(run(faulty(movement.pad(identity((0,)), 0, 1, 2), [])), [-0.0] * 3)
     with pytest.raises(BrokenGraph):
         run(faulty(View((2,), (0,)), []))
 
 
 def test_a_division_by_an_empty_extent_is_never_met() -> None:
     x = input_node("x", (3, N), FLOAT32)
-    view = views.pad(views.reshape(identity(x.shape), (N * 3,)), 0, 2, 0)
+    view = movement.pad(movement.reshape(identity(x.shape), (N * 3,)), 0, 2, 0)
     graph = Graph((("y", Operand(x, view)),))
     empty = np.zeros((3, 0), np.float32)
     assert same(evaluate(graph, {"x": empty}, {}, {"n": 0}, widen=False)[0]["y"], [-0.0] * 2)
@@ -166,7 +167,7 @@ def test_a_constant_part_is_computed_once_with_a_cache(monkeypatch: pytest.Monke
     cache: dict[Node, Array] = {}
     assert evaluate_operand(operand(inner), cache).tolist() == [2, 4]
     assert evaluate_operand(operand(outer), cache)[1] == 2
-    flipped = Operand(outer, views.flip(identity((2,)), 0))
+    flipped = Operand(outer, movement.flip(identity((2,)), 0))
     assert evaluate_operand(flipped, cache)[0] == 2
     assert calls == ["exp2", "sqrt"]
     assert set(cache) == {inner, outer}

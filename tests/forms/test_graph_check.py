@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from photic.base.errors import NameTaken
+from photic.forms import movement
 from photic.forms.errors import BrokenGraph
 from photic.forms.graph_check import check_graph
 from photic.ir import view as views
@@ -176,12 +177,12 @@ def test_a_view_that_may_read_outside_is_found(view: View) -> None:
 @pytest.mark.parametrize(
     "view",
     [
-        views.pad(identity(whole), 0, N, 2),
-        views.reshape(identity(whole), (3, N)),
-        views.flip(views.reshape(views.pad(identity(whole), 1, 1, 0), (mul(N, 2), 2)), 0),
-        views.windows(views.pad(identity(whole), 0, 3, 0), 0, 2, 2, 2),
+        movement.pad(identity(whole), 0, N, 2),
+        movement.reshape(identity(whole), (3, N)),
+        movement.flip(movement.reshape(movement.pad(identity(whole), 1, 1, 0), (mul(N, 2), 2)), 0),
+        movement.windows(movement.pad(identity(whole), 0, 3, 0), 0, 2, 2, 2),
         View((N, 12), (I, floordiv(views.axis_variable(1, 12), 4))),
-        views.select(identity(whole), 0, add(N, -1)),
+        movement.select(identity(whole), 0, add(N, -1)),
     ],
     ids=str,
 )

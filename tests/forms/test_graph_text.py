@@ -25,6 +25,7 @@ from photic.forms.graph_text import (
     shape_text,
     type_text,
 )
+from photic.forms.movement import pad
 from photic.ir.dim import Dim, Symbol, floordiv, mod, symbol, var
 from photic.ir.dtype import DTYPES, FLOAT32, FLOAT64, INT64, DType
 from photic.ir.graph import (
@@ -39,7 +40,7 @@ from photic.ir.graph import (
     scan,
     state_node,
 )
-from photic.ir.view import identity, pad
+from photic.ir.view import identity
 
 SYMBOLS = {"n": Symbol("n", 1, 7), "m": Symbol("m", 0, 5)}
 EXTENTS: dict[str, Dim] = {"i0": 4, "i1": ATOMS["n"], "i2": 3 * ATOMS["n"]}

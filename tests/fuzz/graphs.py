@@ -28,6 +28,7 @@ from fuzz.movements import (
 )
 from fuzz.values import LARGEST, STEP, TINY, RandomCase, Value, finite, rounding, settled
 
+from photic.forms import movement
 from photic.forms.eval import MEANING, convert, evaluate
 from photic.ir import graph as graphs
 from photic.ir import view as views
@@ -46,7 +47,7 @@ def _trailing(count: int) -> Movement:
     ones = (1,) * count
     return Movement(
         "reshape",
-        lambda v: views.reshape(v, (*v.shape, *ones)),
+        lambda v: movement.reshape(v, (*v.shape, *ones)),
         lambda a, sizes: a.reshape(*a.shape, *ones),
     )
 
@@ -56,7 +57,7 @@ def _padded(before: Dim, after: Dim) -> Movement:
         ends = [numbers((before, after), sizes)] + [(0, 0)] * (array.ndim - 1)
         return np.pad(array, ends, constant_values=array.dtype.type(-0.0))
 
-    return Movement("pad", lambda v: views.pad(v, 0, before, after), run)
+    return Movement("pad", lambda v: movement.pad(v, 0, before, after), run)
 
 
 @dataclass(slots=True)
@@ -131,17 +132,17 @@ class Grower:
         noted.update(name for name, is_so in [("not finite", not value.is_finite)] if is_so)
         return value
 
-    def moved(self, value: Value, movement: Movement) -> Value:
-        operand = Operand(value.operand.node, movement.view(value.operand.view))
-        array, room = (movement.array(one, self.sizes) for one in (value.array, value.room))
-        return self.keep(operand, array, room, f"view {movement.name}")
+    def moved(self, value: Value, change: Movement) -> Value:
+        operand = Operand(value.operand.node, change.view(value.operand.view))
+        array, room = (change.array(one, self.sizes) for one in (value.array, value.room))
+        return self.keep(operand, array, room, f"view {change.name}")
 
     def expanded(self, value: Value, shape: Shape) -> Value:
         goal = numbers(shape, self.sizes)
-        movement = Movement(
-            "expand", lambda v: views.expand(v, shape), lambda a, sizes: np.broadcast_to(a, goal)
+        change = Movement(
+            "expand", lambda v: movement.expand(v, shape), lambda a, sizes: np.broadcast_to(a, goal)
         )
-        return self.moved(value, movement)
+        return self.moved(value, change)
 
     def primitive(self, op: str, node: Node, values: tuple[Value, ...], *along: int) -> Array:
         """The elements of a node, computed as its meaning says."""
@@ -353,7 +354,7 @@ class Grower:
         less = graphs.binary("less_than", graphs.operand(carried), part)
         stacked = [following, graphs.operand(less)]
         if shape:
-            stacked.append(Operand(following.node, views.flip(following.view, 0)))
+            stacked.append(Operand(following.node, movement.flip(following.view, 0)))
         items = graphs.scan(
             trips, [start.operand], [value.operand], [carried], [sliced], [following, *stacked]
         )

@@ -13,6 +13,7 @@ from random import Random
 import numpy as np
 import numpy.typing as npt
 
+from photic.forms import movement
 from photic.forms.dim_eval import number_of
 from photic.ir import view as views
 from photic.ir.dim import Data, Dim, Symbol, Var, add, bounds, exact_div, mul, symbol
@@ -68,7 +69,7 @@ def _permute(random: Random, shape: views.Shape) -> Movement:
     order = list(range(len(shape)))
     random.shuffle(order)
     return Movement(
-        "permute", lambda v: views.permute(v, order), lambda a, sizes: np.transpose(a, order)
+        "permute", lambda v: movement.permute(v, order), lambda a, sizes: np.transpose(a, order)
     )
 
 
@@ -79,7 +80,7 @@ def _expand(random: Random, shape: views.Shape) -> Movement:
     new = tuple(wider)
     return Movement(
         "expand",
-        lambda v: views.expand(v, new),
+        lambda v: movement.expand(v, new),
         lambda a, sizes: np.broadcast_to(a, numbers(new, sizes)),
     )
 
@@ -101,7 +102,7 @@ def _reshape(random: Random, shape: views.Shape) -> Movement:
             new.insert(axis, 1)
     return Movement(
         "reshape",
-        lambda v: views.reshape(v, tuple(new)),
+        lambda v: movement.reshape(v, tuple(new)),
         lambda a, sizes: np.reshape(a, numbers(tuple(new), sizes)),
     )
 
@@ -134,7 +135,7 @@ def _shrink(random: Random, shape: views.Shape) -> Movement:
         places = number(start, sizes) + step * np.arange(number(length, sizes))
         return gather(array, axis, places)
 
-    return Movement("shrink", lambda v: views.shrink(v, axis, start, step, length), run)
+    return Movement("shrink", lambda v: movement.shrink(v, axis, start, step, length), run)
 
 
 def _select(random: Random, shape: views.Shape) -> Movement:
@@ -143,14 +144,14 @@ def _select(random: Random, shape: views.Shape) -> Movement:
     at = random.choice([0, add(extent, -1), random.randint(0, 3), M])
     return Movement(
         "select",
-        lambda v: views.select(v, axis, at),
+        lambda v: movement.select(v, axis, at),
         lambda a, sizes: gather(a, axis, np.asarray(number(at, sizes))),
     )
 
 
 def _flip(random: Random, shape: views.Shape) -> Movement:
     axis = random.randrange(len(shape))
-    return Movement("flip", lambda v: views.flip(v, axis), lambda a, sizes: np.flip(a, axis))
+    return Movement("flip", lambda v: movement.flip(v, axis), lambda a, sizes: np.flip(a, axis))
 
 
 def _pad(random: Random, shape: views.Shape) -> Movement:
@@ -164,7 +165,7 @@ def _pad(random: Random, shape: views.Shape) -> Movement:
         first, last = number(before, sizes), number(after, sizes)
         return gather(array, axis, np.arange(-first, array.shape[axis] + last))
 
-    return Movement("pad", lambda v: views.pad(v, axis, before, after), run)
+    return Movement("pad", lambda v: movement.pad(v, axis, before, after), run)
 
 
 def _windows(random: Random, shape: views.Shape) -> Movement:
@@ -181,7 +182,7 @@ def _windows(random: Random, shape: views.Shape) -> Movement:
         found = gather(array, axis, starts + dilation * np.arange(size))
         return np.moveaxis(found, axis + 1, -1)
 
-    return Movement("windows", lambda v: views.windows(v, axis, size, step, dilation), run)
+    return Movement("windows", lambda v: movement.windows(v, axis, size, step, dilation), run)
 
 
 _ANY_RANK = (_permute, _expand, _reshape)
@@ -201,9 +202,9 @@ def random_movement(random: Random, view: View) -> Movement:
     """A movement that the view allows and that keeps it small."""
     for _ in range(20):
         make = random.choice((*_ANY_RANK, *_WITH_AXES) if view.rank else _ANY_RANK)
-        movement = make(random, view.shape)
-        if is_small(movement.view(view)):
-            return movement
+        found = make(random, view.shape)
+        if is_small(found.view(view)):
+            return found
     return Movement("nothing", lambda v: v, lambda a, sizes: a)
 
 

@@ -15,7 +15,7 @@ from fuzz.agreement import require_meaning
 from fuzz.choices import scramble
 
 import photic as ph
-from photic.ir import view as views
+from photic.forms import movement
 from photic.ir.dim import Dim
 from photic.tensor.shapes import moved
 from photic.tensor.tensor import Tensor
@@ -77,7 +77,7 @@ def windows(draw: Draw) -> Tensor:
     step = draw.random.choice([1, 2])
     x = ph.pad(draw.value(2, 3, 17, 19), ((0, 0), (0, 0), (1, 1), (1, 1)))
     for axis in (2, 3):
-        x = moved(x, views.windows, axis, 3, step, 1)
+        x = moved(x, movement.windows, axis, 3, step, 1)
     return ph.sum(x[:, None] * draw.value(4, 3, 3, 3)[None, :, :, None, None], axis=(2, 5, 6))
 
 

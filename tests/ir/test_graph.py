@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from photic.base.errors import BadArgument, DtypeMismatch, NameTaken, ShapeMismatch
+from photic.forms.movement import flip
 from photic.ir.dim import add, symbol
 from photic.ir.dtype import BOOL, FLOAT32, FLOAT64, INT32
 from photic.ir.graph import (
@@ -34,7 +35,7 @@ from photic.ir.graph import (
     topological,
     unary,
 )
-from photic.ir.view import axis_variable, flip, identity
+from photic.ir.view import axis_variable, identity
 
 N = symbol("n", 0, 9)
 X = input_node("x", (N, 3), FLOAT32)

@@ -18,6 +18,7 @@ from fuzz.movements import (
 )
 
 from photic.base.errors import BadArgument, CannotReshape, ShapeMismatch
+from photic.forms import movement
 from photic.forms.eval import evaluate
 from photic.forms.graph_check import check_graph
 from photic.ir import view as views
@@ -58,16 +59,16 @@ def test_a_chain_of_movements_is_one_view_that_equals_numpy(part: int) -> None:
             continue
         chain = chain_of(random, identity(shape))
         view = identity(shape)
-        for movement in chain:
-            view = movement.view(view)
+        for step in chain:
+            view = step.view(view)
         graph = Graph((("y", Operand(node, view)),))
         check_graph(graph)
         for n in (0, 1, 2, 7):
             sizes = {**random_sizes(random), "n": n}
             array = filled(numbers(shape, sizes), dtype.name)
             expected = array
-            for movement in chain:
-                expected = movement.array(expected, sizes)
+            for step in chain:
+                expected = step.array(expected, sizes)
             got = evaluate(graph, {"x": array}, {}, sizes, widen=False)[0]["y"]
             where = f"seed {seed}: {shape} {[one.name for one in chain]} at {sizes}: {view}"
             assert got.shape == expected.shape == numbers(view.shape, sizes), where
@@ -83,40 +84,40 @@ def at(shape: views.Shape) -> View:
 def test_what_undoes_itself_is_the_identity() -> None:
     shape = (N, 4, 6)
     start = at(shape)
-    assert views.permute(views.permute(start, (2, 0, 1)), (1, 2, 0)) == start
-    assert views.flip(views.flip(start, 1), 1) == start
-    assert views.reshape(views.reshape(start, (mul(N, 24),)), shape) == start
-    assert views.reshape(views.reshape(start, (mul(N, 2), 2, 6)), shape) == start
-    assert views.shrink(views.pad(start, 0, 2, 1), 0, 2, 1, N) == start
-    assert views.select(views.expand(start, (5, N, 4, 6)), 0, 3) == start
+    assert movement.permute(movement.permute(start, (2, 0, 1)), (1, 2, 0)) == start
+    assert movement.flip(movement.flip(start, 1), 1) == start
+    assert movement.reshape(movement.reshape(start, (mul(N, 24),)), shape) == start
+    assert movement.reshape(movement.reshape(start, (mul(N, 2), 2, 6)), shape) == start
+    assert movement.shrink(movement.pad(start, 0, 2, 1), 0, 2, 1, N) == start
+    assert movement.select(movement.expand(start, (5, N, 4, 6)), 0, 3) == start
 
 
 def test_a_split_axis_reads_affinely() -> None:
-    split = views.reshape(at((N, 12)), (N, 3, 4))
+    split = movement.reshape(at((N, 12)), (N, 3, 4))
     i, j, k = (views.axis_variable(axis, extent) for axis, extent in enumerate(split.shape))
     assert split.index == (i, add(mul(j, 4), k))
 
 
 def test_bounds_that_always_hold_are_dropped() -> None:
-    assert views.windows(at((N, 8)), 1, 3, 1, 1).bounds == ()
-    assert views.pad(at((4,)), 0, 0, 0).bounds == ()
-    assert len(views.pad(at((4,)), 0, 1, 0).bounds) == 1
+    assert movement.windows(at((N, 8)), 1, 3, 1, 1).bounds == ()
+    assert movement.pad(at((4,)), 0, 0, 0).bounds == ()
+    assert len(movement.pad(at((4,)), 0, 1, 0).bounds) == 1
 
 
 def test_movements_that_do_not_fit_are_refused() -> None:
     start = at((2, N))
     with pytest.raises(BadArgument, match="order"):
-        views.permute(start, (0, 0))
+        movement.permute(start, (0, 0))
     with pytest.raises(ShapeMismatch):
-        views.expand(start, (3, N))
+        movement.expand(start, (3, N))
     with pytest.raises(ShapeMismatch):
-        views.expand(start, (N,))
+        movement.expand(start, (N,))
     with pytest.raises(CannotReshape):
-        views.reshape(start, (N, 3))
+        movement.reshape(start, (N, 3))
     with pytest.raises(CannotReshape):
-        views.reshape(at((0, 3)), (1,))
+        movement.reshape(at((0, 3)), (1,))
 
 
 def test_a_reshape_with_an_empty_axis_keeps_its_shape() -> None:
-    assert views.reshape(at((0, 3)), (3, 5, 0)).shape == (3, 5, 0)
-    assert views.reshape(at((N, 0)), (0,)).shape == (0,)
+    assert movement.reshape(at((0, 3)), (3, 5, 0)).shape == (3, 5, 0)
+    assert movement.reshape(at((N, 0)), (0,)).shape == (0,)
