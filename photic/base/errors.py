@@ -60,16 +60,6 @@ class BadArgument(PhoticError):
     template = "{op}: {argument} is {given}, expected {expected}"
 
 
-class CannotReshape(PhoticError):
-    code = "P106"
-    template = "reshape: {given} elements of shape {old} do not fit shape {new}"
-
-
-class NameTaken(PhoticError):
-    code = "P107"
-    template = "{kind} {name!r} is declared twice with different shapes, dtypes or ranges"
-
-
 class NoTruthValue(PhoticError):
     code = "P109"
     template = "a symbolic {kind} has no {what} before the program runs"

@@ -8,6 +8,16 @@ from __future__ import annotations
 from photic.base.errors import PhoticError
 
 
+class CannotReshape(PhoticError):
+    code = "P106"
+    template = "reshape: {given} elements of shape {old} do not fit shape {new}"
+
+
+class NameTaken(PhoticError):
+    code = "P107"
+    template = "{kind} {name!r} is declared twice with different shapes, dtypes or ranges"
+
+
 class BrokenGraph(PhoticError):
     code = "P110"
     template = "{form} check failed at {where}: {problem}"

@@ -22,7 +22,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from photic.forms import errors
 from photic.forms.dim_eval import number_of
-from photic.ir import graph as graphs
+from photic.forms.graph_names import named_sources, sizes_of
 from photic.ir.dim import Atom, Data, Dim, Symbol, Var, coefficient_of, substitute, variables
 from photic.ir.dtype import BFLOAT16, DType, dtype_of
 from photic.ir.graph import Along, Graph, Item, Named, Node, Operand, Payload, Scan
@@ -184,8 +184,8 @@ def evaluate(
     Raises InputMissing, InputShape, InputDtype, SizeMissing, SizeOutOfRange.
     """
     run = Run(dict(sizes), widen)
-    run.check_sizes(graphs.sizes_of(graph).values())
-    sources, kept = graphs.named_sources(graph, "input"), graphs.named_sources(graph, "state")
+    run.check_sizes(sizes_of(graph).values())
+    sources, kept = named_sources(graph, "input"), named_sources(graph, "state")
     following = run.states(kept, states)
     given = {sources[name]: array for name, array in run.inputs(sources, inputs).items()}
     given |= {kept[name]: array for name, array in following.items()}

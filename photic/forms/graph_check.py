@@ -22,6 +22,7 @@ import numpy.typing as npt
 from photic.base.errors import PhoticError
 from photic.forms.dim_eval import number_of
 from photic.forms.errors import BrokenGraph
+from photic.forms.graph_names import named_sources, sizes_of
 from photic.ir import dim as dims
 from photic.ir import graph as graphs
 from photic.ir.dim import Atom, Data, Dim, Var, at_most, atoms, symbols, variables
@@ -35,8 +36,8 @@ from photic.ir.view import Shape, View
 def check_graph(graph: Graph) -> None:
     """Raise BrokenGraph at the first fault, NameTaken where a source or size has two meanings."""
     for kind in ("input", "state"):
-        graphs.named_sources(graph, kind)
-    graphs.sizes_of(graph)
+        named_sources(graph, kind)
+    sizes_of(graph)
     names = [name for name, _ in graph.outputs]
     for name in names:
         _require(names.count(name) == 1, f"output {name!r}", "the name is taken")

@@ -32,6 +32,7 @@ import numpy as np
 
 from photic.forms.errors import BadText
 from photic.forms.eval import Array
+from photic.forms.graph_names import sizes_of
 from photic.ir import graph as graphs
 from photic.ir.dim import Dim, Symbol, add, floordiv, mod, mul, symbol, var
 from photic.ir.dtype import DTYPES, DType
@@ -141,7 +142,7 @@ def _constant_text(payload: Payload) -> str:
 def print_graph(graph: Graph) -> str:
     """The graph as text, its nodes numbered in order of use."""
     names: dict[Node, str] = {}
-    sizes = sorted(graphs.sizes_of(graph).items())
+    sizes = sorted(sizes_of(graph).items())
     large = _large_constants(graph)
     printer = _Printer(large, [f"{name} = size({one.low}, {one.high})" for name, one in sizes])
     printer.nodes(topological(graph.roots), names, "")

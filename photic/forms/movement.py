@@ -9,7 +9,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 
-from photic.base.errors import BadArgument, CannotReshape, ShapeMismatch
+from photic.base.errors import BadArgument, ShapeMismatch
+from photic.forms.errors import CannotReshape
 from photic.ir.dim import Dim, floordiv, is_within, mod, product
 from photic.ir.view import Bound, Shape, View, axis_variable, axis_variables, composed
 

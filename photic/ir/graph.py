@@ -17,8 +17,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from photic.base.errors import BadArgument, NameTaken, ShapeMismatch
-from photic.ir.dim import Dim, Symbol, symbols
+from photic.base.errors import BadArgument, ShapeMismatch
+from photic.ir.dim import Dim
 from photic.ir.dtype import BOOL, INT64, DType, dtype_of
 from photic.ir.ops import PRIMITIVE
 from photic.ir.view import Shape, View, identity
@@ -284,38 +284,6 @@ def topological(roots: Iterable[Node], known: Collection[Node] = ()) -> Iterator
 
 def _operands(node: Node) -> list[Node]:
     return [one.node for one in reversed(node.operands)]
-
-
-def named_sources(graph: Graph, op: str) -> dict[str, Node]:
-    """The inputs (``op="input"``) or states of a graph by name; NameTaken if two share one."""
-    found: dict[str, Node] = {}
-    for node in topological(graph.roots):
-        if node.op == op and isinstance(node.attribute, Named):
-            other = found.setdefault(node.attribute.name, node)
-            if other is not node:
-                raise NameTaken(kind=op, name=node.attribute.name)
-    return found
-
-
-def sizes_of(graph: Graph) -> dict[str, Symbol]:
-    """The symbolic sizes that any shape, view or trip count of the graph mentions."""
-    found: dict[str, Symbol] = {}
-    seen = [one for _, one in (*graph.outputs, *graph.updates)]
-    dims: list[Dim] = []
-    for node in all_nodes(graph.roots):
-        dims += node.shape
-        seen += node.operands
-        if isinstance(node.attribute, Scan):
-            dims.append(node.attribute.trips)
-            seen += node.attribute.outputs
-    for one in seen:
-        dims += [*one.view.shape, *one.view.index]
-        dims += [dim for bound in one.view.bounds for dim in (bound.value, bound.extent)]
-    for dim in dict.fromkeys(dims):
-        for one_symbol in sorted(symbols(dim), key=lambda one: one.name):
-            if found.setdefault(one_symbol.name, one_symbol) != one_symbol:
-                raise NameTaken(kind="size", name=one_symbol.name)
-    return found
 
 
 def all_nodes(roots: Iterable[Node]) -> Iterator[Node]:

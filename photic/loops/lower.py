@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from photic.forms.graph_names import sizes_of
 from photic.ir import graph as graphs
 from photic.ir import index as form
 from photic.ir.dim import Dim, Symbol, bounds, substitute, symbol, var, variables
@@ -181,7 +182,7 @@ def lower(graph: Graph) -> Program:
     before; where that fails the state joins ``copied`` and the lowering starts again.
     """
     copied: set[Node] = set()
-    sizes = graphs.sizes_of(graph)
+    sizes = sizes_of(graph)
     while True:
         low = _Lowering(graph, _overwrites(graph, copied), sizes, Functions(frozenset(sizes)))
         works, copies = _works(low)

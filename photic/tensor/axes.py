@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from photic.base.errors import CannotReshape
+from photic.forms.errors import CannotReshape
 from photic.ir.dim import Dim, exact_div, product
 from photic.ir.view import Shape
 from photic.tensor.errors import AxisOutOfRange

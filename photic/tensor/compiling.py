@@ -10,7 +10,8 @@ from pathlib import Path
 from photic.base.errors import BadArgument, DtypeMismatch, ShapeMismatch
 from photic.base.settings import setting, text_setting
 from photic.compiler.compile import finished, prepared
-from photic.ir.graph import Graph, Node, Operand, named_sources
+from photic.forms.graph_names import named_sources
+from photic.ir.graph import Graph, Node, Operand
 from photic.search.rules import TOPICS
 from photic.targets.registry import target_named
 from photic.tensor.program import Program, Report

@@ -8,9 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from photic.base.errors import NameTaken
 from photic.forms import movement
-from photic.forms.errors import BrokenGraph
+from photic.forms.errors import BrokenGraph, NameTaken
 from photic.forms.graph_check import check_graph
 from photic.ir import view as views
 from photic.ir.dim import Dim, add, floordiv, mod, mul, symbol, var

@@ -17,8 +17,9 @@ from fuzz.movements import (
     random_sizes,
 )
 
-from photic.base.errors import BadArgument, CannotReshape, ShapeMismatch
+from photic.base.errors import BadArgument, ShapeMismatch
 from photic.forms import movement
+from photic.forms.errors import CannotReshape
 from photic.forms.eval import evaluate
 from photic.forms.graph_check import check_graph
 from photic.ir import view as views

@@ -15,7 +15,8 @@ from fuzz.movements import Array
 
 from photic.compiler.passes import Compilation
 from photic.forms.eval import evaluate
-from photic.ir.graph import Graph, named_sources
+from photic.forms.graph_names import named_sources
+from photic.ir.graph import Graph
 from photic.loops.target import Machine
 from photic.tensor.compiling import graph_of
 from photic.tensor.tensor import Tensor

@@ -30,6 +30,7 @@ from fuzz.values import LARGEST, STEP, TINY, RandomCase, Value, finite, rounding
 
 from photic.forms import movement
 from photic.forms.eval import MEANING, convert, evaluate
+from photic.forms.graph_names import named_sources, sizes_of
 from photic.ir import graph as graphs
 from photic.ir import view as views
 from photic.ir.dim import Dim, add, bounds, mul, symbol
@@ -450,8 +451,8 @@ def _case(
         tuple((name, value.operand) for name, value in outputs.items()),
         tuple((node, value.operand) for node, value in updates),
     )
-    inputs, states = (graphs.named_sources(graph, op) for op in ("input", "state"))
-    names = graphs.sizes_of(graph)
+    inputs, states = (named_sources(graph, op) for op in ("input", "state"))
+    names = sizes_of(graph)
     nodes = list(graphs.all_nodes(graph.roots))
     features = Counter(name for node in nodes for name in grower.made.get(node, ()))
     features["several outputs"] = int(len(outputs) > 1)

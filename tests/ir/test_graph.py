@@ -9,13 +9,12 @@ import weakref
 import numpy as np
 import pytest
 
-from photic.base.errors import BadArgument, DtypeMismatch, NameTaken, ShapeMismatch
+from photic.base.errors import BadArgument, DtypeMismatch, ShapeMismatch
 from photic.forms.movement import flip
-from photic.ir.dim import add, symbol
+from photic.ir.dim import symbol
 from photic.ir.dtype import BOOL, FLOAT32, FLOAT64, INT32
 from photic.ir.graph import (
     SMALL_CONSTANT_BYTES,
-    Graph,
     Node,
     Operand,
     Payload,
@@ -26,16 +25,14 @@ from photic.ir.graph import (
     dependents,
     input_node,
     iota_node,
-    named_sources,
     operand,
     reduce,
     scan,
-    sizes_of,
     state_node,
     topological,
     unary,
 )
-from photic.ir.view import axis_variable, identity
+from photic.ir.view import identity
 
 N = symbol("n", 0, 9)
 X = input_node("x", (N, 3), FLOAT32)
@@ -200,32 +197,3 @@ def test_dependents_are_what_is_computed_from_the_roots() -> None:
 
 def iota_like() -> Node:
     return input_node("free", (N, 3), FLOAT32)
-
-
-def test_sources_are_found_by_name_and_one_name_has_one_meaning() -> None:
-    state = state_node("h", (3,), FLOAT32)
-    total = reduce("sum", operand(X), 0)
-    graph = Graph((("y", operand(total)),), ((state, operand(total)),))
-    assert named_sources(graph, "input") == {"x": X}
-    assert named_sources(graph, "state") == {"h": state}
-    other = unary("exp2", operand(input_node("x", (2,), FLOAT32)))
-    with pytest.raises(NameTaken, match="'x'"):
-        named_sources(Graph((("y", operand(total)), ("z", operand(other)))), "input")
-
-
-def test_sizes_are_found_in_shapes_views_trips_and_outputs() -> None:
-    names = [symbol(name, 1, 5) for name in ("a", "b", "c", "d")]
-    a, b, c, d = names
-    start = operand(constant_node(np.zeros((), np.float32)))
-    slot = input_node("slot", (), FLOAT32)
-    (item,) = scan(a, [start], [], [slot], [], [operand(slot)])
-    shape = (b, add(c, 1))
-    view = identity(shape)
-    seen = Operand(item, type(view)(shape, (), ()))
-    last = input_node("last", (9,), FLOAT32)
-    tail = Operand(last, type(view)((2,), (add(axis_variable(0, 2), d),), ()))
-    graph = Graph((("y", operand(unary("sin", seen))), ("z", tail)))
-    assert sorted(sizes_of(graph)) == ["a", "b", "c", "d"]
-    twice = input_node("twice", (symbol("a", 1, 6),), FLOAT32)
-    with pytest.raises(NameTaken, match="size 'a'"):
-        sizes_of(Graph((*graph.outputs, ("t", operand(twice)))))

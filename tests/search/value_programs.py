@@ -55,7 +55,8 @@ def row() -> ph.Tensor:
 
 def inputs_of(tensors: list[ph.Tensor], rng: np.random.Generator) -> dict[str, Array]:
     """A normal array for each input of the tensors."""
-    from photic.ir.graph import Graph, named_sources
+    from photic.forms.graph_names import named_sources
+    from photic.ir.graph import Graph
 
     graph = Graph(tuple((f"y{k}", one.operand) for k, one in enumerate(tensors)))
     return {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from photic.base.errors import CannotReshape
+from photic.forms.errors import CannotReshape
 from photic.ir.dim import mul, symbol
 from photic.ir.view import Shape
 from photic.tensor.axes import checked_axis, infer_shape

@@ -13,12 +13,8 @@ import pytest
 from evaluating import of, value
 
 import photic as ph
-from photic.base.errors import (
-    BadArgument,
-    CannotReshape,
-    NoTruthValue,
-    ShapeMismatch,
-)
+from photic.base.errors import BadArgument, NoTruthValue, ShapeMismatch
+from photic.forms.errors import CannotReshape
 from photic.tensor.errors import AxisOutOfRange, NotATensor, UnknownSize
 
 OPERATORS = [
