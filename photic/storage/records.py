@@ -14,11 +14,13 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import TextIO, TypeAlias
 
+from photic.base.trace import emit
 from photic.forms.errors import BadText
 from photic.storage.record import Record, line_of, parsed
 
 Statement: TypeAlias = tuple[str, tuple[str | float, ...]]
 
+RECORDS_FILE = "tuning.sqlite"  # the name of the user's own
 TABLE_VERSION = 1
 WAIT_SECONDS = 30.0  # for the writes of other processes
 ALL_KEYS = ("", "g")  # what lies between
@@ -45,8 +47,10 @@ class Records:
         self._is_warned = False
 
     def best(self, key: str) -> Record | None:
-        """The record of a key, if there is one."""
-        return self._between(key, key).get(key)
+        """The record of a key, if there is one; an event tells what was asked for."""
+        found = self._between(key, key).get(key)
+        emit("files", "record", key=key, found=found is not None)
+        return found
 
     def add(self, key: str, record: Record) -> None:
         """Keep a record, unless the key has a faster one."""

@@ -28,7 +28,7 @@ from photic.search.space import Candidate, Space, build, is_small, space_of
 from photic.search.tree import Draw, Proposer, Tree, drawing
 from photic.storage.files import cache_folder, reading_folders
 from photic.storage.record import Record, record_key
-from photic.storage.records import Records
+from photic.storage.records import RECORDS_FILE, Records
 from photic.targets.measure import Outcome, Timed, beats, measure, ratio
 from photic.targets.process import Remote
 from photic.targets.registry import Target
@@ -45,7 +45,6 @@ from photic.tuning.trial import (
 BATCH = 8  # candidates of a turn: one call of the compiler
 RACE_SECONDS = 10.0  # of a turn at one set of sizes
 MOST_CHECKS = 3  # sets of sizes at which a winner is checked
-RECORDS_FILE = "tuning.sqlite"
 EMPTY_TURNS = 3  # in which nothing new was proposed: the space is as good as exhausted
 
 
