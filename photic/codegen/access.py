@@ -12,10 +12,9 @@ from functools import reduce
 
 from photic.codegen.frame import Frame, Point, Value
 from photic.codegen.words import Spelled, dim_text
-from photic.ir import index as form
 from photic.ir.dim import Dim, data, substitute, var, variables
 from photic.ir.dtype import BOOL, DType
-from photic.ir.index import Access, Buffer, Expr
+from photic.ir.index import Access, Buffer, Expr, data_in
 from photic.loops.layout import offset
 
 SMALL_STEP = 2**20  # lane numbers times this stay inside int32
@@ -25,7 +24,7 @@ LANE = "lane"  # the C variable that counts the lanes of one vector
 def dim(frame: Frame, value: Dim, point: Point, lane: Dim = 0) -> str:
     """The C text of an index at a point, at one lane (the first unless said)."""
     table = frame.table(point, lane)
-    for atom, computed in form.data_in((value,)):
+    for atom, computed in data_in((value,)):
         found = frame.emit(computed)
         assert lane != 0 or not found.vector, "a vector has an index for each lane"
         name = found.name(point) + (f"[{LANE}]" if found.vector else "")
@@ -45,8 +44,8 @@ def _each_lane(limit: object) -> str:
 
 def _lane_by_lane(frame: Frame, dtype: DType, text: str, limit: object, condition: str = "") -> str:
     """A vector filled in a loop: each lane ``text``, or zero where the condition fails."""
-    zeros = frame.words.call("splat", dtype.short, frame.width, "0")
-    name = frame.words.declare(frame.words.type(dtype.short, frame.width), zeros)
+    kind = frame.words.type(dtype.short, frame.width)
+    name = frame.words.declare(kind, frame.call("splat", dtype.short, "0"))
     test = f"if ({condition}) " if condition else ""
     frame.words.line(f"{_each_lane(limit)} {test}{name}[{LANE}] = {text};")
     return name
@@ -57,7 +56,7 @@ def position(frame: Frame, expr: Expr, index: Dim) -> Value:
     step = frame.step(index)
 
     def even(text: str) -> str:
-        base, lane = _first_and_lanes(frame, "i64", text)
+        base, lane = frame.call("splat", "i64", text), frame.call("iota", "i64")
         assert step is not None
         return f"{base} + {lane}*({dim_text(step)})"
 
@@ -73,17 +72,10 @@ def order(frame: Frame, expr: Expr, gap: Dim) -> Value:
     short = "i32" if abs(step) <= SMALL_STEP else "i64"
 
     def even(text: str) -> str:
-        clamped = f"clamp({text})" if short == "i32" else text
-        base, lane = _first_and_lanes(frame, short, clamped)
-        return frame.words.call("lt", short, frame.width, base, f"{lane}*({-step})")
+        base = frame.call("splat", short, f"clamp({text})" if short == "i32" else text)
+        return frame.call("lt", short, base, f"{frame.call('iota', short)}*({-step})")
 
     return _of_index(frame, expr, gap, "-({} < 0)", even)
-
-
-def _first_and_lanes(frame: Frame, short: str, text: str) -> tuple[str, str]:
-    """A number in every lane, and the lanes' own numbers."""
-    words, width = frame.words, frame.width
-    return words.call("splat", short, width, text), words.call("iota", short, width)
 
 
 def _of_index(
@@ -93,17 +85,16 @@ def _of_index(
 
     A vector whose index does not move evenly is ``scalar`` lane by lane.
     """
-    over, vector = frame.spread(expr.free)
 
     def name(point: Point) -> str:
-        if not vector:
+        if not frame.is_vector(expr.free):
             return frame.declare(expr.dtype, 1, scalar.format(dim(frame, index, point)))
         if even is not None:
             return frame.declare(expr.dtype, frame.width, even(dim(frame, index, point)))
         text = scalar.format(_at_each_lane(frame, index, point))
         return _lane_by_lane(frame, expr.dtype, text, frame.width)
 
-    return frame.value(over, vector, expr.dtype, name)
+    return frame.value(frame.spread(expr.free), expr.dtype, name)
 
 
 # --- memory ---------------------------------------------------------------------------------
@@ -128,17 +119,16 @@ def load(frame: Frame, expr: Expr, access: Access) -> Value:
     place = offset(access.buffer.shape, frame.layouts[access.buffer], access.index)
 
     def name(point: Point) -> str:
-        mask = allowed.name(point)
         if vector:
-            return _vector_load(frame, access.buffer, place, point, mask, allowed.vector)
-        text = _element(frame, access.buffer, dim(frame, place, point))
+            return _vector_load(frame, access.buffer, place, point, allowed)
+        text, mask = _element(frame, access.buffer, dim(frame, place, point)), allowed.name(point)
         if allowed.vector:
-            mask = frame.words.call("any", "bool", frame.width, mask)
+            mask = frame.call("any", "bool", mask)
         made = frame.declare(dtype, 1, f"{mask} ? {text} : 0" if mask else text)
         return frame.repeated(made, dtype) if allowed.vector else made
 
-    over = frame.in_order({*over, *allowed.over})
-    return frame.value(over, vector or allowed.vector, dtype, name)
+    spread = frame.in_order({*over, *allowed.over}), vector or allowed.vector
+    return frame.value(spread, dtype, name)
 
 
 def _address(buffer: Buffer, place: str) -> str:
@@ -150,22 +140,20 @@ def _element(frame: Frame, buffer: Buffer, place: str) -> str:
     return frame.words.call("load", buffer.dtype.short, 1, _address(buffer, place))
 
 
-def _vector_load(
-    frame: Frame, buffer: Buffer, place: Dim, point: Point, mask: str, is_masked: bool
-) -> str:
+def _vector_load(frame: Frame, buffer: Buffer, place: Dim, point: Point, allowed: Value) -> str:
     """The load of one vector: whole, in part, or lane by lane."""
-    words, short, width = frame.words, buffer.dtype.short, frame.width
-    valid = frame.valid_at(point)
-    zeros = words.call("splat", short, width, "0")
-    if frame.step(place) == 1 and not is_masked:
+    short, valid, mask = buffer.dtype.short, frame.valid_at(point), allowed.name(point)
+    zeros = frame.call("splat", short, "0")
+    if frame.step(place) == 1 and not allowed.vector:
         where = _address(buffer, dim(frame, place, point))
-        text = words.call("load", short, width, where)
+        text = frame.call("load", short, where)
         if valid:
-            text = words.call("load_part", short, width, where, valid)
-        return frame.declare(buffer.dtype, width, f"{mask} ? {text} : {zeros}" if mask else text)
+            text = frame.call("load_part", short, where, valid)
+        text = f"{mask} ? {text} : {zeros}" if mask else text
+        return frame.declare(buffer.dtype, frame.width, text)
     text = _element(frame, buffer, _at_each_lane(frame, place, point))
-    condition = f"{mask}[{LANE}]" if is_masked else mask
-    return _lane_by_lane(frame, buffer.dtype, text, valid or width, condition)
+    condition = f"{mask}[{LANE}]" if allowed.vector else mask
+    return _lane_by_lane(frame, buffer.dtype, text, valid or frame.width, condition)
 
 
 def store(frame: Frame, buffer: Buffer, index: tuple[Dim, ...], value: Value) -> None:

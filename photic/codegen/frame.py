@@ -14,15 +14,15 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from photic.codegen.words import Words
-from photic.ir import index as form
 from photic.ir.dim import Atom, Dim, Var, coefficient_of, is_within, var
 from photic.ir.dtype import BOOL, DType
-from photic.ir.index import Access, Buffer, Expr, Over
+from photic.ir.index import Access, Buffer, Expr, Over, data_in, dims_of, walk
 from photic.ir.program import Layout
 from photic.ir.walk import parts_first
 from photic.loops.nest import Lanes, Tile
 
 Point = dict[Var, int]
+Spread = tuple[tuple[Var, ...], bool]  # unrolled variables, and whether it is a vector
 Key = tuple[object, ...]
 
 
@@ -85,9 +85,13 @@ class Frame:
         """Lanes of a vector; 1 if no variable runs across them."""
         return self.lanes.width
 
-    def spread(self, free: frozenset[Var]) -> tuple[tuple[Var, ...], bool]:
-        """Over what a value with these free variables varies, and whether it is a vector."""
-        return self.in_order(free), self.inside_lanes and self.lanes.axis in free
+    def spread(self, free: frozenset[Var]) -> Spread:
+        """Over what a value with these free variables varies."""
+        return self.in_order(free), self.is_vector(free)
+
+    def is_vector(self, free: frozenset[Var]) -> bool:
+        """True if a value with these free variables differs from lane to lane."""
+        return self.inside_lanes and self.lanes.axis in free
 
     def in_order(self, axes: Collection[Var]) -> tuple[Var, ...]:
         """The unrolled variables among these, in tile order; that of the vectors comes last."""
@@ -152,18 +156,20 @@ class Frame:
     def is_safe(self, expr: Expr) -> bool:
         """True if no load inside needs a guard: every index is provably in range."""
         if expr not in self.safe:
-            for one in form.walk(expr):
-                inner = (value for _, value in form.data_in(form.dims_of(one.attribute)))
+            for one in walk(expr):
+                inner = (value for _, value in data_in(dims_of(one.attribute)))
                 parts = (*one.children, *inner)
                 self.safe[one] = _is_in_range(one) and all(self.safe[part] for part in parts)
         return self.safe[expr]
 
-    def value(
-        self, over: tuple[Var, ...], vector: bool, dtype: DType, name: Callable[[Point], str]
-    ) -> Value:
+    def value(self, spread: Spread, dtype: DType, name: Callable[[Point], str]) -> Value:
         """The value with this name at each point."""
-        names = {tuple(point.values()): name(point) for point in self.points(over)}
-        return Value(names, over, vector, dtype)
+        names = {tuple(point.values()): name(point) for point in self.points(spread[0])}
+        return Value(names, *spread, dtype)
+
+    def call(self, op: str, short: str, *arguments: str) -> str:
+        """The call of a prelude function for whole vectors."""
+        return self.words.call(op, short, self.width, *arguments)
 
     def declare(self, dtype: DType, lanes: int, text: str) -> str:
         """A new constant C variable."""
@@ -177,14 +183,14 @@ class Frame:
         def name(point: Point) -> str:
             return self.repeated(value.name(point), value.dtype)
 
-        return self.value(value.over, True, value.dtype, name)
+        return self.value((value.over, True), value.dtype, name)
 
     def repeated(self, name: str, dtype: DType) -> str:
         """A vector with the same number in every lane."""
 
         def make() -> Value:
-            text = self.words.call("splat", dtype.short, self.width, name)
-            return Value({(): self.declare(dtype, self.width, text)}, (), True, dtype)
+            made = self.declare(dtype, self.width, self.call("splat", dtype.short, name))
+            return Value({(): made}, (), True, dtype)
 
         return self.once(("splat", name, dtype, self.width), make).name({})
 
@@ -199,7 +205,7 @@ class Frame:
             text = self.words.call(op, short, lanes, *(one.name(point) for one in values))
             return self.declare(dtype, lanes, text)
 
-        return self.value(over, vector, dtype, name)
+        return self.value((over, vector), dtype, name)
 
     def both(self, left: Value, right: Value) -> Value:
         """The conjunction of two conditions."""

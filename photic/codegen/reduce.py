@@ -30,28 +30,26 @@ def reduction(frame: Frame, expr: Expr) -> Value:
     lanes, words, dtype = frame.lanes, frame.words, expr.dtype
     is_across = lanes.reduced and lanes.axis in axes and lanes.axis in body.free
     inside = replace(frame, inside_lanes=True) if is_across else frame
-    over, vector = inside.spread(body.free)
-    width = frame.width if vector else 1
-    kind, start = words.type(dtype.short, width), _identity(expr, axes)
+    vector = inside.is_vector(body.free)
+    kind, start = words.type(dtype.short, frame.width if vector else 1), _identity(expr, axes)
     if vector:
-        start = words.call("splat", dtype.short, width, start)
-    result = inside.value(over, vector, dtype, lambda _: words.declare(kind, start))
+        start = frame.call("splat", dtype.short, start)
+    result = inside.value(inside.spread(body.free), dtype, lambda _: words.declare(kind, start))
     _Accumulators(expr.op, result).loops(inside, axes, body)
     return _combined(frame, expr.op, result) if is_across else result
 
 
 def _combined(frame: Frame, op: str, sums: Value) -> Value:
     """The lanes of all vectors side by side taken together."""
-    words, width, short = frame.words, frame.width, sums.dtype.short
     *over, axis = sums.over
+    join = partial(frame.call, JOIN[op], sums.dtype.short)
 
     def name(point: Point) -> str:
         vectors = [sums.name({**point, axis: number}) for number in range(frame.lanes.count)]
-        total = reduce(partial(words.call, JOIN[op], short, width), vectors)
-        text = words.call(ACROSS[op], short, width, total)
+        text = frame.call(ACROSS[op], sums.dtype.short, reduce(join, vectors))
         return frame.declare(sums.dtype, 1, text)
 
-    return frame.value(tuple(over), False, sums.dtype, name)
+    return frame.value((tuple(over), False), sums.dtype, name)
 
 
 def _identity(expr: Expr, axes: list[Var]) -> str:
@@ -104,9 +102,8 @@ class _Accumulators:
             return
         with words.block(f"if ({name} < {extent})"):
             left = frame.counted(1).partly(f"{extent} - {name}")
-            lane = words.call("iota", "i32", width)
-            last = words.call("splat", "i32", width, left.valid[0])
-            mask = left.declare(BOOL, width, words.call("lt", "i32", width, lane, last))
+            lane, last = frame.call("iota", "i32"), frame.call("splat", "i32", left.valid[0])
+            mask = left.declare(BOOL, width, frame.call("lt", "i32", lane, last))
             replace(self, mask=mask).loops(left, rest, body)
 
     def update(self, frame: Frame, body: Expr) -> None:

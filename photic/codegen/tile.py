@@ -13,9 +13,8 @@ from photic.codegen.access import load, order, position, store
 from photic.codegen.frame import NO_LANES, Frame, Value, is_conjunction
 from photic.codegen.reduce import reduction
 from photic.codegen.words import Words, dim_text, number_text
-from photic.ir import index as form
 from photic.ir.dtype import BOOL
-from photic.ir.index import Access, Buffer, Expr, Order, Over, Position
+from photic.ir.index import Access, Buffer, Expr, Order, Over, Position, conjuncts, loads, negation
 from photic.ir.program import Layout
 from photic.loops.nest import Tile
 
@@ -65,7 +64,7 @@ def _conjunction(frame: Frame, expr: Expr) -> Value:
     Conditions that load nothing come first, so that they guard all others.
     """
     guard, found = frame.guard, list[Value]()
-    for term in sorted(form.conjuncts(expr), key=lambda one: any(form.loads(one))):
+    for term in sorted(conjuncts(expr), key=lambda one: any(loads(one))):
         found.append(frame.under(guard).emit(term))
         guard = (*guard, term) if isinstance(term.attribute, Order) else guard
     return reduce(frame.both, found)
@@ -75,8 +74,8 @@ def _select(frame: Frame, expr: Expr) -> Value:
     """A choice; index conditions guard the loads of either side."""
     condition, yes, no = expr.children
     values = [frame.emit(condition)]
-    for holds, side in ((condition, yes), (form.negation(condition), no)):
-        terms = [one for one in form.conjuncts(holds) if isinstance(one.attribute, Order)]
+    for holds, side in ((condition, yes), (negation(condition), no)):
+        terms = [one for one in conjuncts(holds) if isinstance(one.attribute, Order)]
         inside = frame.under(tuple(dict.fromkeys([*frame.guard, *terms])))
         values.append(inside.emit(side))
     return frame.joined("sel", expr.dtype.short, values, expr.dtype)

@@ -29,17 +29,14 @@ class Functions:
     def kernel(self, store: Store) -> Kernel:
         """The call that does this store, of an old or a new function."""
         store = only_changes(store)
-        buffers = list(
-            dict.fromkeys([store.buffer, *(one.buffer for one in form.loads(store.value))])
-        )
-        names = {one: Buffer(f"p{k}", one.shape, one.dtype) for k, one in enumerate(buffers)}
+        used = dict.fromkeys([store.buffer, *(one.buffer for one in form.loads(store.value))])
+        names = {one: Buffer(f"p{k}", one.shape, one.dtype) for k, one in enumerate(used)}
         plain = _renamed(store, names, self.sizes)
         if plain not in self.known:
             free = (f"k{k}" for k in itertools.count(len(self.table)))
-            name = next(one for one in free if one not in self.table)
-            self.known[plain] = name
+            self.known[plain] = name = next(one for one in free if one not in self.table)
             self.table[name] = Function(name, tuple(names.values()), (plain,))
-        return Kernel(self.known[plain], tuple(one.name for one in buffers))
+        return Kernel(self.known[plain], tuple(one.name for one in used))
 
     def reads_in_place(self, step: Step) -> bool:
         """True if a kernel reads its target only at the element that it writes."""
