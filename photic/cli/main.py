@@ -12,11 +12,13 @@ from typing import Annotated
 import typer
 
 from photic import __version__
+from photic.cli.compiling import compile_file
 from photic.cli.ending import Ending
 from photic.cli.explain import explain
 from photic.cli.rules import rules
 from photic.cli.run import run_model
 from photic.cli.targets import targets
+from photic.cli.tune import tune
 
 app = typer.Typer(
     name="photic",
@@ -26,6 +28,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("run")(run_model)
+app.command("compile")(compile_file)
+app.command("tune")(tune)
 app.command("explain")(explain)
 app.command("rules")(rules)
 app.command("targets")(targets)
@@ -51,7 +55,7 @@ def photic(
     \b
     Examples:
       photic run smollm2-135m "Why is the sky blue?"
-      photic targets
+      photic tune smollm2-135m
       photic explain smollm2-135m
     """
 

@@ -1,24 +1,34 @@
 """Progress of the slow stages before the first token, on stderr.
 
-A terminal gets one bar per stage; a log file gets one line per stage. Nothing is written, and
-nothing imported, when no stage is reported: a warm start is silent and quick.
+A terminal gets one bar per stage, and a table of regions while it searches; a log file gets one
+line per stage, and at most one a second of the search. Nothing is written, and nothing imported,
+when no stage is reported: a warm start is silent and quick.
 """
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from photic.base.trace import Event, listening
 from photic.cli.table import quantity
+from photic.cli.watch import HEADS, Watch
 
 if TYPE_CHECKING:
+    from rich.console import Group
     from rich.progress import Progress, TaskID
+    from rich.table import Table
 
 Report = Callable[[str, int, int], None]
 """``report(stage, done, total)``; a total of 0 means that it is not known yet."""
+
+SEARCH = "search"
+LINE_SECONDS = 1.0  # between two lines of a search in a log file
+SHOWN_REGIONS = 8  # of a search on a terminal: the rest would scroll
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +42,7 @@ class Stage:
 STAGES = {
     "pull": Stage("Fetching the model", True),
     "compile": Stage("Compiling", False),
+    SEARCH: Stage("Searching", False),
 }
 
 
@@ -41,45 +52,97 @@ def shown(stage: str) -> Stage:
 
 @contextmanager
 def progress() -> Iterator[Report]:
-    """A ``report`` function that draws on stderr until the ``with`` statement ends."""
-    if not sys.stderr.isatty():
-        yield _reporter_of_lines()
-        return
+    """A ``report`` function that draws on stderr until the ``with`` statement ends.
+
+    Once the stage "search" is reported, with its seconds as the total, events are drawn too.
+    """
     with ExitStack() as stack:
-        yield _reporter_of_bars(stack)
+        drawn = _Bars(stack) if sys.stderr.isatty() else _Lines()
+        stack.enter_context(listening(drawn.hear))
+        yield drawn.report
 
 
-def _reporter_of_lines() -> Report:
-    seen: set[str] = set()
+def _watch_of(seconds: int) -> Watch:
+    return Watch(seconds, time.monotonic() + seconds)
 
-    def report(stage: str, done: int, total: int) -> None:
-        if stage not in seen:
-            seen.add(stage)
+
+# --- a log file -----------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Lines:
+    seen: set[str] = field(default_factory=set)
+    watch: Watch | None = None
+    wrote: float = 0.0
+
+    def report(self, stage: str, done: int, total: int) -> None:
+        if stage not in self.seen:
+            self.seen.add(stage)
             print(f"{shown(stage).words} ...", file=sys.stderr, flush=True)
+        if stage == SEARCH:
+            self.watch = _watch_of(total)
 
-    return report
+    def hear(self, event: Event) -> None:
+        if self.watch is None or event.stage != SEARCH:
+            return
+        now = time.monotonic()
+        self.watch.hear(event, now)
+        if self.watch.last and now - self.wrote >= LINE_SECONDS:
+            self.wrote = now
+            print(self.watch.line(now), file=sys.stderr, flush=True)
 
 
-def _reporter_of_bars(stack: ExitStack) -> Report:
+# --- a terminal -----------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Bars:
     """Bars that ``stack`` takes away; they begin with the first report."""
-    tasks: dict[str, TaskID] = {}
-    started: list[Progress] = []
 
-    def report(stage: str, done: int, total: int) -> None:
-        if not started:
-            started.append(stack.enter_context(_bars()))
-        (bars,) = started
-        if stage not in tasks:
-            tasks[stage] = bars.add_task(shown(stage).words, total=None, amount="")
-        bars.update(
-            tasks[stage], completed=done, total=total or None, amount=amount(stage, done, total)
-        )
+    stack: ExitStack
+    tasks: dict[str, TaskID] = field(default_factory=dict)
+    bars: Progress | None = None
+    watch: Watch | None = None
 
-    return report
+    def report(self, stage: str, done: int, total: int) -> None:
+        bars = self.bars or self._begin()
+        if stage not in self.tasks:
+            self.tasks[stage] = bars.add_task(shown(stage).words, total=None, amount="")
+        if stage == SEARCH:
+            self.watch = _watch_of(total)
+        else:
+            amounts = amount(stage, done, total)
+            bars.update(self.tasks[stage], completed=done, total=total or None, amount=amounts)
+
+    def hear(self, event: Event) -> None:
+        if self.watch is not None:
+            self.watch.hear(event, time.monotonic())
+
+    def _begin(self) -> Progress:
+        from rich.console import Console
+        from rich.live import Live
+
+        self.bars = _bars()
+        live = Live(console=Console(stderr=True), transient=True, get_renderable=self._drawn)
+        self.stack.enter_context(live)
+        return self.bars
+
+    def _drawn(self) -> Group:
+        """The bars, and the regions of a search below them; drawn several times a second."""
+        from rich.console import Group
+
+        assert self.bars is not None
+        if self.watch is None:
+            return Group(self.bars)
+        now = time.monotonic()
+        past = max(0.0, self.watch.budget - max(0.0, self.watch.ends - now))
+        words = f"{self.watch.counts}; {self.watch.times(now)}"
+        task = self.tasks[SEARCH]
+        self.bars.update(task, completed=past, total=self.watch.budget, amount=words)
+        return Group(self.bars, *([_regions(self.watch)] if self.watch.regions else []))
 
 
 def _bars() -> Progress:
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     return Progress(
@@ -87,9 +150,16 @@ def _bars() -> Progress:
         BarColumn(),
         TextColumn("{task.fields[amount]}"),
         TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
     )
+
+
+def _regions(watch: Watch) -> Table:
+    from rich.table import Table
+
+    drawn = Table(*HEADS, box=None, padding=(0, 2, 0, 0))
+    for row in watch.rows()[:SHOWN_REGIONS]:
+        drawn.add_row(*row)
+    return drawn
 
 
 def amount(stage: str, done: int, total: int) -> str:

@@ -15,6 +15,7 @@ import typer
 from photic.base.errors import BadArgument
 from photic.base.settings import override_setting
 from photic.cli.ending import endings
+from photic.cli.options import Context, Search
 from photic.cli.progress import progress
 from photic.cli.show import showing
 from photic.cli.table import quantity
@@ -39,7 +40,6 @@ Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same ans
 Stops = Annotated[list[str] | None, typer.Option("--stop", help="End at this text; repeatable.")]
 System = Annotated[str | None, typer.Option(help="The system message, in place of the model's.")]
 Raw = Annotated[bool, typer.Option("--raw", help="Continue the prompt, without a chat template.")]
-Context = Annotated[int | None, typer.Option(min=1, help="Tokens that prompt and answer may fill.")]
 Threads = Annotated[int | None, typer.Option(min=1, help="Threads to compute with.")]
 ShowStats = Annotated[bool, typer.Option("--stats", help="Print speed and memory to stderr.")]
 
@@ -60,11 +60,13 @@ def run_model(
     context: Context = None,
     threads: Threads = None,
     stats: ShowStats = False,
+    search: Search = 0.0,
 ) -> None:
     """Answer a prompt with a language model.
 
     The model is fetched and compiled on first use, and kept for the next time. Only the answer
-    goes to stdout.
+    goes to stdout. Unless --search asks for it, nothing is searched: the kernels are those that
+    photic tune, or an earlier search, found to be fast on this machine.
 
     \b
     Examples:
@@ -87,7 +89,7 @@ def run_model(
             repetition_penalty=repetition_penalty,
             seed=seed,
         )
-        session = _open(model, context)
+        session = _open(model, context, search)
         pieces = session.generate(
             text,
             system=system,
@@ -101,11 +103,11 @@ def run_model(
             print(statistics(session.stats), file=sys.stderr)
 
 
-def _open(model: str, context: int | None) -> Session:
+def _open(model: str, context: int | None, search: float) -> Session:
     from photic.language.session import open_session
 
     with progress() as report:
-        return open_session(model, context=context, progress=report)
+        return open_session(model, context=context, progress=report, search=search)
 
 
 def read_prompt(given: str | None) -> str:

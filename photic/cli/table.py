@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 _STEP = 1000.0
 _PREFIXES = ("", "k", "M", "G", "T", "P")
+_DURATIONS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -30,3 +31,11 @@ def quantity(value: float, unit: str) -> str:
         size, index = size / _STEP, index + 1
     digits = f"{size:.1f}" if index else f"{size:g}"
     return f"{digits} {_PREFIXES[index]}{unit}".rstrip()
+
+
+def duration(seconds: float) -> str:
+    """``1.25e-5`` as ``12.5 us``: the largest unit of which there is one."""
+    if seconds <= 0:
+        return "0 s"
+    unit, size = next((one for one in _DURATIONS if seconds >= one[1]), _DURATIONS[-1])
+    return f"{seconds / size:.3g} {unit}"

@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from photic.base.errors import BadArgument
+from photic.base.settings import setting
 from photic.frontends.gguf.reader import GgufFile, open_gguf
 from photic.language.errors import BadSampling, ContextOverflow
-from photic.language.kept import Progress, kept_program
+from photic.language.kept import Progress, kept_program, remade_program
 from photic.language.llama_config import Config, read_config
 from photic.language.memory import peak_bytes
 from photic.language.models import KNOWN
@@ -172,36 +173,64 @@ def _refuse(argument: str, given: object, expected: str) -> None:
     raise BadArgument(op="session", argument=argument, given=given, expected=expected)
 
 
-def open_session(model: str | Path, *, context: int | None, progress: Progress) -> Session:
+def open_session(
+    model: str | Path,
+    *,
+    context: int | None,
+    progress: Progress,
+    search: float = 0.0,
+    seed: int = 0,
+) -> Session:
     """A session for a known name or a GGUF file.
 
     ``context`` is how many tokens prompt and answer may fill; None means the model's own, more is
     ContextOverflow. ``progress(stage, done, total)`` is called while it pulls and compiles; a
-    total of 0 is not known yet. Raises what ``pull``, ``open_gguf``, ``read_config``,
-    ``build_tokenizer`` and ``compile`` raise.
+    total of 0 is not known yet. ``search``: seconds to look for faster kernels first, from
+    ``seed``; what is found is kept. With 0 the program that was kept is taken. Raises what
+    ``pull``, ``open_gguf``, ``read_config``, ``build_tokenizer`` and ``compile`` raise.
     """
     path = pull(model, progress)
     file = open_gguf(path)
     config = read_config(file)
+    room = room_of(config, context)
+    tokenizer = build_tokenizer(file.metadata, path)
+    # What was pulled by name is what it should be; hashing costs 0.1 s per 100 MB.
+    known = KNOWN.get(str(model))
+    sha256 = known.sha256 if known is not None else file_sha256(path)
+
+    def make() -> Program:
+        seconds = search or setting("search")
+        assert isinstance(seconds, int | float)
+        if seconds > 0:
+            progress("search", 0, max(1, round(seconds)))
+        return compiled(file, config, room, seconds, seed, ())
+
+    given = (sha256, str(room), str(CHUNK_TOKENS)), TARGET, make, progress
+    program = remade_program(*given) if search > 0 else kept_program(*given)
+    return Session(path, config, tokenizer, program, room)
+
+
+def room_of(config: Config, context: int | None) -> int:
+    """The tokens that prompt and answer may fill: those asked for, or the model's own.
+
+    Raises BadArgument for none, ContextOverflow for more than the model's.
+    """
     room = config.context if context is None else context
     if room < 1:
         _refuse("context", room, "1 or more")
     if room > config.context:
         raise ContextOverflow(given=room, expected=config.context, maximum=config.context)
-    tokenizer = build_tokenizer(file.metadata, path)
-    # What was pulled by name is what it should be; hashing costs 0.1 s per 100 MB.
-    known = KNOWN.get(str(model))
-    sha256 = known.sha256 if known is not None else file_sha256(path)
-    program = kept_program(
-        (sha256, str(room), str(CHUNK_TOKENS)), TARGET, lambda: _made(file, config, room), progress
-    )
-    return Session(path, config, tokenizer, program, room)
+    return room
 
 
-def _made(file: GgufFile, config: Config, context: int) -> Program:
+def compiled(
+    file: GgufFile, config: Config, context: int, search: float, seed: int, without: Sequence[str]
+) -> Program:
+    """A model's program, made anew; arguments and errors as ``photic.compile`` has them."""
     # The architecture and the compiler are of no use to a warm start.
     from photic.language.llama import build
     from photic.tensor.compiling import compile
 
     model = build(file, config, context, CHUNK_TOKENS)
-    return compile({"logits": model.logits}, model.updates, target=TARGET)
+    outputs = {"logits": model.logits}
+    return compile(outputs, model.updates, target=TARGET, search=search, seed=seed, without=without)

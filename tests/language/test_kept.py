@@ -19,9 +19,12 @@ from language.tiny_llama import write_talking
 
 import photic as ph
 from photic.base.errors import PhoticWarning
+from photic.base.trace import listening
 from photic.language import kept
-from photic.language.kept import kept_program, own_code
+from photic.language.kept import kept_program, own_code, remade_program
 from photic.storage import files
+from photic.storage.record import Record
+from photic.storage.records import RECORDS_FILE, Records
 
 HANG_SECONDS = 120.0
 FILLING_BYTES = 4096
@@ -61,8 +64,11 @@ def silent(stage: str, done: int, total: int) -> None:
 
 
 def programs(cache: Path) -> list[Path]:
-    """Kept programs; whatever else lies there but locks is a fault."""
+    """Kept programs; whatever else lies there but locks and notes is a fault."""
     found = [one for one in (cache / "programs").iterdir() if not one.name.startswith(".lock-")]
+    notes = {one for one in found if one.suffix == kept.NOTE_SUFFIX}
+    found = [one for one in found if one not in notes]
+    assert notes <= {one.with_name(one.name + kept.NOTE_SUFFIX) for one in found}
     assert not [one for one in found if one.name.startswith(".")]
     return sorted(found, key=lambda one: one.stat().st_mtime_ns)
 
@@ -116,6 +122,76 @@ def test_progress_counts_up_while_it_compiles_and_is_silent_afterwards() -> None
     counts = [done for _, done, _ in seen]
     assert counts == sorted(counts) and counts[0] == 0
     assert make.times == 1
+
+
+# --- records --------------------------------------------------------------------------------
+
+
+def add_record(key: str, seconds: float) -> None:
+    path = files.cache_folder("records") / RECORDS_FILE
+    Records(path, print).add(key, Record((("stay", "yes"),), seconds, (seconds,), 1, "test"))
+
+
+def keys_asked(make: Maker) -> list[str]:
+    keys: list[str] = []
+    with listening(lambda event: keys.append(str(event.data.get("key")))):
+        make()
+    return [one for one in keys if len(one) == 64]
+
+
+def test_a_better_record_of_a_kernel_makes_the_program_again_once() -> None:
+    (key,) = keys_asked(Maker())
+    make = Maker()
+    for times, seconds in ((1, 1.0), (2, 0.5), (3, 0.75)):
+        assert answer(make) == answer(make) == [3.0] * 4
+        assert make.times == times
+        add_record(key, seconds)
+    answer(make)
+    assert make.times == 3  # the last record was no better
+
+
+def test_a_record_of_another_program_changes_nothing() -> None:
+    make = Maker()
+    answer(make)
+    add_record("ab" * 32, 1.0)
+    answer(make)
+    assert make.times == 1
+
+
+def test_a_program_that_was_remade_is_the_one_that_is_kept() -> None:
+    make, search = Maker(), Maker()
+    answer(make)
+    remade_program(("m",), "c", search, silent)
+    remade_program(("m",), "c", search, silent)
+    answer(make)
+    assert (make.times, search.times) == (1, 2)
+
+
+def test_records_that_appear_while_it_is_made_are_those_that_it_is_kept_for() -> None:
+    """A ``make`` that searches leaves records; the next start must not search again."""
+    (key,) = keys_asked(Maker())
+    times = 0
+
+    def make() -> ph.Program:
+        nonlocal times
+        times += 1
+        program = Maker()()
+        add_record(key, 1.0 / times)
+        return program
+
+    for _ in range(3):
+        kept_program(("m",), "c", make, silent)
+    assert times == 1
+
+
+@pytest.mark.parametrize("text", [b"", b"\xff\xfe", b"0\nno key", b"0" * 100])
+def test_a_damaged_note_only_costs_a_compilation(cache: Path, text: bytes) -> None:
+    make = Maker()
+    answer(make)
+    (folder,) = programs(cache)
+    folder.with_name(folder.name + kept.NOTE_SUFFIX).write_bytes(text)
+    assert answer(make) == answer(make) == [3.0] * 4
+    assert make.times == 2
 
 
 # --- damage ---------------------------------------------------------------------------------

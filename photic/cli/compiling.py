@@ -1,0 +1,158 @@
+"""``photic compile``: a model's file to a program in a folder, for ``ph.load``.
+
+Reads graphs in photic's text form, with large constants from a safetensors file, and GGUF models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from photic.cli.ending import endings
+from photic.cli.errors import FileKind, FileLine
+from photic.cli.explain import MODEL_SUFFIX
+from photic.cli.options import Context, Search, SearchSeed
+from photic.cli.progress import progress
+from photic.cli.show import showing
+from photic.cli.table import quantity
+from photic.cli.tune import searched
+
+if TYPE_CHECKING:
+    from photic.compiler.artifact import Array
+    from photic.tensor.program import Program
+
+READS = "graphs in photic's text form and .gguf models"
+GGUF_MAGIC = b"GGUF"
+REFUSED: tuple[tuple[str, str, Callable[[Path], bool]], ...] = (
+    ("a folder", "photic explain shows what is in a saved program", Path.is_dir),
+    ("an ONNX model", "ONNX comes in a later version", lambda path: path.suffix == ".onnx"),
+)
+"""What is no file to compile: its kind, what to do, and how to tell."""
+
+File = Annotated[str, typer.Argument(metavar="FILE", help="A graph as text, or a .gguf model.")]
+Out = Annotated[
+    Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the program goes.")
+]
+Without = Annotated[
+    str, typer.Option(metavar="TOPICS", help="Topics of rules to leave out, with commas.")
+]
+Constants = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="The graph's large constants: safetensors.")
+]
+
+
+def compile_file(
+    file: File,
+    output: Out,
+    search: Search = 0.0,
+    seed: SearchSeed = 0,
+    without: Without = "",
+    constants: Constants = None,
+    context: Context = None,
+) -> None:
+    """Compile a graph or a model to a program that photic.load reads.
+
+    Without --search, the kernels are those that earlier searches found to be fast, and the cost
+    model's choice elsewhere. Topics for --without are listed by photic rules; placement keeps
+    one kernel for each stored value.
+
+    \b
+    Examples:
+      photic compile graph.txt -o graph.photic
+      photic compile graph.txt --constants weights.safetensors -o graph.photic --search 30
+      photic compile ./model.gguf -o model.photic --without folds,placement
+    """
+    topics = tuple(one.strip() for one in without.split(",") if one.strip())
+    with endings(), showing(), progress() as report:
+        path = Path(file)
+        check_kind(path)
+        if search > 0:
+            report("search", 0, max(1, round(search)))
+        if is_gguf(path):
+            program = model_program(path, context, search, seed, topics)
+        else:
+            program = graph_program(path, constants, search, seed, topics)
+        program.save(output)
+    print(f"{output}: {described(program)}")
+
+
+def check_kind(path: Path) -> None:
+    """Raises FileUnreadable or FileKind for what cannot be read, with what to do instead."""
+    from photic.storage.errors import FileUnreadable
+
+    for given, help, is_so in REFUSED:
+        if is_so(path):
+            raise FileKind(path=path, given=given, expected=READS, help=help)
+    if not path.is_file():
+        raise FileUnreadable(path=path, problem="there is no such file")
+
+
+def is_gguf(path: Path) -> bool:
+    if path.suffix == MODEL_SUFFIX:
+        return True
+    with path.open("rb") as file:
+        return file.read(len(GGUF_MAGIC)) == GGUF_MAGIC
+
+
+def model_program(
+    path: Path, context: int | None, search: float, seed: int, without: Sequence[str]
+) -> Program:
+    from photic.frontends.gguf.reader import open_gguf
+    from photic.language.llama_config import read_config
+    from photic.language.session import compiled, room_of
+
+    file = open_gguf(path)
+    config = read_config(file)
+    return compiled(file, config, room_of(config, context), search, seed, without)
+
+
+def graph_program(
+    path: Path, constants: Path | None, search: float, seed: int, without: Sequence[str]
+) -> Program:
+    """The program of a graph's text. Raises FileLine, or what building and compiling raise."""
+    from photic.forms.errors import BadText
+    from photic.forms.graph_text import parse_graph
+    from photic.ir.graph import operand
+    from photic.tensor.compiling import compile
+    from photic.tensor.tensor import Tensor
+
+    arrays = read_constants(constants)
+    try:
+        graph = parse_graph(read_text(path), arrays)
+    except BadText as error:
+        fields = {name: error.fields[name] for name in ("line", "problem")}
+        raise FileLine(path=path, **fields) from None
+    outputs = {name: Tensor(one) for name, one in graph.outputs}
+    updates = {Tensor(operand(state)): Tensor(one) for state, one in graph.updates}
+    return compile(outputs, updates, search=search, seed=seed, without=without)
+
+
+def read_text(path: Path) -> str:
+    """A file's text. Raises FileUnreadable, or FileKind for what is no text."""
+    from photic.storage.errors import FileUnreadable
+
+    try:
+        return path.read_bytes().decode()
+    except OSError as error:
+        raise FileUnreadable(path=path, problem=(error.strerror or str(error)).lower()) from None
+    except UnicodeDecodeError:
+        help = "PHOTIC_DUMP writes graphs as text"
+        raise FileKind(path=path, given="no text", expected=READS, help=help) from None
+
+
+def read_constants(path: Path | None) -> Mapping[str, Array]:
+    from photic.frontends.safetensors import open_safetensors
+
+    return {} if path is None else open_safetensors(path)
+
+
+def described(program: Program) -> str:
+    """``12 kernels, 3.4 MB of constants; 240 candidates in 30.1 s (out of time)``."""
+    report = program.report
+    count = len(report.kernels)
+    kernels = f"{count} kernel" if count == 1 else f"{count} kernels"
+    text = f"{kernels}, {quantity(program.constant_bytes, 'B')} of constants"
+    return f"{text}; {searched(report)}" if report.candidates else text
