@@ -19,10 +19,12 @@ from typing import TypeAlias
 from photic.ir import index as form
 from photic.ir.dim import (
     Atom,
+    Data,
     Dim,
     Symbol,
     Var,
     add,
+    atoms,
     bounds,
     coefficient_of,
     floordiv,
@@ -244,6 +246,8 @@ def _most(state: _State, gap: Dim, path: Path) -> Dim | None:
     for loop in path:
         counters |= variables(table[loop.axis]) - {_inside(state, loop.axis)}
     gap = substitute(gap, table)
+    if any(isinstance(one, Data) for one in atoms(gap)):
+        return None
     for one in variables(gap) - counters:
         step, extent = coefficient_of(gap, one), bounds(one.extent)[1]
         if not isinstance(step, int):

@@ -35,8 +35,6 @@ NEAR_BYTES = 32768  # a first-level cache
 LINE_BYTES = 64
 PAGE_BYTES = 4096  # lines so far apart share a place in a cache, which holds a few of them
 WAYS = 8
-SECOND_CYCLES = (1.0, 2.0)  # a cache line from the second level: the next one, or another
-OUTER_CYCLES = (3.0, 8.0)  # from beyond
 UNEVEN = 1024.0
 SOME = 0.5  # of the tiles of a loop, where some are left out
 ACROSS_CYCLES = 8.0  # to combine the lanes of a vector
@@ -44,15 +42,36 @@ CYCLES_PER_SECOND = 2.5e9  # of a core; only ratios matter
 BYTES_PER_CYCLE = 6.0  # of a core from memory
 PARALLEL_CYCLES = 4000.0  # to hand a kernel to the other threads
 
+# What a counted cycle of each kind takes: fitted to measured times of random candidates. Lines are
+# counted in lines: near ones miss the first cache, far ones the second; next ones are foreseen.
+WEIGHTS = {
+    "operations": 1.0,
+    "scalar operations": 1.0,
+    "functions": 1.0,
+    "scalar functions": 1.3,
+    "lanes": 1.6,
+    "latency": 1.4,
+    "across": 3.4,
+    "tiles": 1.0,
+    "near next lines": 0.4,
+    "near other lines": 4.4,
+    "far next lines": 7.0,
+    "far other lines": 7.5,
+    "parallel": 1.0,
+}
+
 Known = Mapping[Atom, Dim]
 
 
 def seconds(nests: tuple[Nest, ...], machine: Machine) -> float:
     """The predicted time of kernels one after the other."""
-    return sum(_nest_seconds(one, machine) for one in nests)
+    counts = (cycles_of(one, machine) for one in nests)
+    cycles = sum(WEIGHTS[kind] * count for one in counts for kind, count in one.items())
+    return cycles / CYCLES_PER_SECOND
 
 
-def _nest_seconds(nest: Nest, machine: Machine) -> float:
+def cycles_of(nest: Nest, machine: Machine) -> dict[str, float]:
+    """The cycles of a kernel by kind, before they are weighted."""
     loops, _ = parallel_loops(nest)
     items = math.prod(_number(loop.axis.extent, {}) for loop in loops)
     threads = min(float(machine.cores), items)
@@ -60,10 +79,12 @@ def _nest_seconds(nest: Nest, machine: Machine) -> float:
     layouts = dict(zip(nest.parameters, nest.layouts, strict=True))
     layouts |= dict.fromkeys(nest.scratch, ROW_MAJOR)
     runs = _runs(nest.body, _Run(1.0, (), {}))
-    cycles = sum(_TileCost(tile, run, layouts, machine).cycles() for tile, run in runs)
-    traffic = sum(_bytes(one) for one in nest.parameters)
-    total = max(cycles * rounds, traffic / BYTES_PER_CYCLE / threads)
-    return (total + PARALLEL_CYCLES * (len(loops) > 0)) / CYCLES_PER_SECOND
+    total = dict.fromkeys(WEIGHTS, 0.0)
+    for tile, run in runs:
+        _TileCost(tile, run, layouts, machine, total).count()
+    found = {kind: count * rounds for kind, count in total.items()}
+    found["parallel"] = PARALLEL_CYCLES * (len(loops) > 0)
+    return found
 
 
 def _number(value: Dim, known: Known) -> float:
@@ -121,20 +142,21 @@ class _TileCost:
     run: _Run
     layouts: Mapping[Buffer, Layout]
     machine: Machine
+    total: dict[str, float]
 
-    def cycles(self) -> float:
-        """All of it."""
-        store = self.tile.store
+    def count(self) -> None:
+        """Add all of it to the total."""
+        store, times = self.tile.store, self.run.times
         target = Access(store.buffer, store.index)
         axes = frozenset().union(*(variables(one) for one in store.index))
-        inside = self.scope(store.value, frozenset())
-        once = TILE_CYCLES + inside + self.access(target, STORE_CYCLES) * self.points(axes)
-        lines = self.lines(target, ())
+        self.total["tiles"] += TILE_CYCLES * times
+        self.scope(store.value, frozenset(), times)
+        self.access(target, STORE_CYCLES, times * self.points(axes))
+        self.lines(target, ())
         for access, bound in _accesses(store.value):
-            lines += self.lines(access, bound)
-        return once * self.run.times + lines
+            self.lines(access, bound)
 
-    def lines(self, access: Access, bound: tuple[Var, ...]) -> float:
+    def lines(self, access: Access, bound: tuple[Var, ...]) -> None:
         """The cycles that an access waits for cache lines, in all runs."""
         place = self.place(access)
         lanes, known = self.tile.lanes, self.run.known
@@ -147,45 +169,53 @@ class _TileCost:
             for axis, trips in (*loops, *self.run.loops)
         ]
         is_next = next((step for step, _ in steps if step), 0.0) <= LINE_BYTES
-        caches = ((NEAR_BYTES, SECOND_CYCLES), (self.machine.cache_bytes / 2, OUTER_CYCLES))
-        return sum(_loaded(steps, size) * costs[not is_next] for size, costs in caches)
+        way = "next" if is_next else "other"
+        self.total[f"near {way} lines"] += _loaded(steps, NEAR_BYTES)
+        self.total[f"far {way} lines"] += _loaded(steps, self.machine.cache_bytes / 2)
 
     def place(self, access: Access) -> Dim:
         """The offset of an access in its buffer, in elements."""
         return offset(access.buffer.shape, self.layouts[access.buffer], access.index)
 
-    def scope(self, value: Expr, bound: frozenset[Var]) -> float:
-        """What is computed of a value once the variables of reductions around it are known."""
+    def scope(self, value: Expr, bound: frozenset[Var], times: float) -> float:
+        """What is computed of a value once the variables of reductions around it are known.
+
+        Adds the cycles of so many times; returns those of one.
+        """
         total, seen, stack = 0.0, set[Expr](), [value]
         while stack:
             one = stack.pop()
             if one in seen or (bound and not bound & one.free):
                 continue
             seen.add(one)
-            total += self.operation(one) * self.points(one.free)
-            if isinstance(one.attribute, Over):
-                total += self.reduction(one, bound)
+            points = self.points(one.free)
+            if isinstance(one.attribute, Access):
+                total += self.access(one.attribute, LOAD_CYCLES, times * points) * points
+            elif isinstance(one.attribute, Over):
+                total += self.reduction(one, bound, times)
+                continue
             else:
-                stack += one.children
+                total += self.operation(one, times * points) * points
+            stack += one.children
         return total
 
-    def reduction(self, one: Expr, bound: frozenset[Var]) -> float:
+    def reduction(self, one: Expr, bound: frozenset[Var], times: float) -> float:
         """The trips of a reduction, and what stands outside of it."""
         assert isinstance(one.attribute, Over)
         body, axis = one.children[0], one.attribute.axis
         trips = _number(axis.extent, self.run.known)
-        lanes = self.tile.lanes
-        across = 0.0
+        lanes, across = self.tile.lanes, 0.0
         if lanes is not None and lanes.axis == axis:
             trips = math.ceil(trips / (lanes.width * lanes.count))
             across = (ACROSS_CYCLES + lanes.count) * self.points(one.free)
-        inner = self.scope(body, frozenset({axis}))
-        accumulated = INSTRUCTION * self.points(body.free)
-        a_trip = inner + accumulated
-        if axis not in self.tile.inner:
-            a_trip = max(LATENCY, a_trip)
-        outside = sum(self.scope(each, bound) for each in _free_of(body, axis))
-        return trips * a_trip + outside + across
+        inner = self.scope(body, frozenset({axis}), times * trips)
+        added = INSTRUCTION * self.points(body.free)
+        waits = max(0.0, LATENCY - inner - added) if axis not in self.tile.inner else 0.0
+        self.total["operations"] += added * times * trips
+        self.total["latency"] += waits * times * trips
+        self.total["across"] += across * times
+        outside = sum(self.scope(each, bound, times) for each in _free_of(body, axis))
+        return trips * (inner + added + waits) + outside + across
 
     def points(self, free: frozenset[Var]) -> float:
         """How many registers a value is: one for each point of what is unrolled."""
@@ -194,20 +224,26 @@ class _TileCost:
         lanes = self.tile.lanes
         return points * (lanes.count if lanes is not None and lanes.axis in free else 1)
 
-    def operation(self, one: Expr) -> float:
+    def operation(self, one: Expr, times: float) -> float:
         """The cycles of one operation on one register."""
-        if isinstance(one.attribute, Access):
-            return self.access(one.attribute, LOAD_CYCLES)
-        return 0.0 if one.op in FREE else CYCLES.get(one.op, INSTRUCTION)
+        lanes = self.tile.lanes
+        cycles = 0.0 if one.op in FREE else CYCLES.get(one.op, INSTRUCTION)
+        is_vector = lanes is not None and lanes.axis in one.free
+        kind = "functions" if one.op in CYCLES else "operations"
+        self.total[kind if is_vector else f"scalar {kind}"] += cycles * times
+        return cycles
 
-    def access(self, access: Access, whole: float) -> float:
+    def access(self, access: Access, whole: float, times: float) -> float:
         """A load or store: of one vector, of one element, or lane by lane."""
-        lanes, place = self.tile.lanes, self.place(access)
+        lanes, place, kind = self.tile.lanes, self.place(access), "operations"
         if lanes is None or lanes.axis not in variables(place):
-            return whole
-        if _step(place, lanes.axis) == 1:
-            return whole + PART_CYCLES * (lanes.valid is not None)
-        return LANE_CYCLES * lanes.width
+            kind = "scalar operations"
+        elif _step(place, lanes.axis) == 1:
+            whole += PART_CYCLES * (lanes.valid is not None)
+        else:
+            whole, kind = LANE_CYCLES * lanes.width, "lanes"
+        self.total[kind] += whole * times
+        return whole
 
 
 def _loaded(steps: list[tuple[float, float]], cache_bytes: float) -> float:
