@@ -10,11 +10,13 @@ from collections.abc import Mapping
 
 import photic as ph
 from photic.compiler.compile import finished, prepared
+from photic.compiler.passes import PASSES, Compilation
 from photic.compiler.winners import Winner
+from photic.loops.target import Machine
 from photic.search.choosing import Choose, randomly, recording
 from photic.search.partition import Work, partition
 from photic.search.space import build, is_small, space_of
-from photic.targets.registry import Target, target_named
+from photic.targets.registry import target_named
 from photic.tensor.compiling import graph_of
 
 TRIES = 20  # for a candidate whose scratch is small
@@ -28,15 +30,34 @@ def drawn(
     """A program of random candidates."""
     target = target_named("c")
     state = prepared(graph_of(outputs, updates or {}), target)
-    works = {group.work.text(): group.work for group in partition(state.program)[1]}
-    state.winners = {text: winner(one, target, seed) for text, one in works.items()}
+    give_winners(state, seed)
     artifact = finished(state)
     return ph.Program(artifact, target.load(target.build(artifact.source)))
 
 
-def winner(work: Work, target: Target, seed: int) -> Winner:
+def give_winners(state: Compilation, seed: int) -> None:
+    """Let a random candidate win for every group of kernels."""
+    works = {group.work.text(): group.work for group in partition(state.program)[1]}
+    works = {text: one for text, one in works.items() if is_read(one)}
+    state.winners = {text: winner(one, state.machine, seed) for text, one in works.items()}
+
+
+def is_read(work: Work) -> bool:
+    """Whether anybody reads what a group computes."""
+    return any(store.buffer.name not in work.temporary for store in work.stores)
+
+
+def rearranged(state: Compilation, seed: int) -> None:
+    """The same for a compilation whose kernels are chosen already."""
+    give_winners(state, seed)
+    for one in PASSES:
+        if one.name in ("apply", "choose"):
+            one.run(state)
+
+
+def winner(work: Work, machine: Machine, seed: int) -> Winner:
     """A random candidate, but for one that keeps every kernel as written where there are others."""
-    space, rng = space_of(work, target.machine(), ()), random.Random(f"{seed} {work.text()}")
+    space, rng = space_of(work, machine, ()), random.Random(f"{seed} {work.text()}")
     for _ in range(TRIES):
         trail: list[tuple[str, str]] = []
         made = build(space, recording(_rearranging(randomly(rng)), trail))

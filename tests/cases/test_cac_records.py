@@ -87,7 +87,7 @@ def remember(change: Callable[[dict[str, str]], dict[str, str]] = dict) -> Path:
     (group,) = partition(program)[1]
     tune(program, target, Options(0.0, 0, (), asked))
     (key,) = asked.keys
-    choices = change(dict(winner(group.work, target, SEED).choices))
+    choices = change(dict(winner(group.work, target.machine(), SEED).choices))
     path = files.cache_folder("records") / RECORDS_FILE
     record = Record(tuple(choices.items()), 1e-9, (1e-9,), 1, "best so far")
     Records(path, pytest.fail).add(key, record)

@@ -90,7 +90,7 @@ def test_candidates_are_right_between_guard_words(name: str, seed: int, remote: 
     target = target_named("c")
     state = prepared(graph_of(PROGRAMS[name], {}), target)
     for work in {group.work.text(): group.work for group in partition(state.program)[1]}.values():
-        require_right(winner(work, target, seed).candidate, work, remote)
+        require_right(winner(work, state.machine, seed).candidate, work, remote)
 
 
 def require_right(candidate: Candidate, work: Work, remote: Remote) -> None:
