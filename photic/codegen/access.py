@@ -26,8 +26,8 @@ def dim(frame: Frame, value: Dim, point: Point, lane: Dim = 0) -> str:
     table = frame.table(point, lane)
     for atom, computed in data_in((value,)):
         found = frame.emit(computed)
-        assert lane != 0 or not found.vector, "a vector has an index for each lane"
-        name = found.name(point) + (f"[{LANE}]" if found.vector else "")
+        assert lane != 0 or not frame.is_vector(found.over), "a vector has an index for each lane"
+        name = found.name(point) + (f"[{LANE}]" if frame.is_vector(found.over) else "")
         table[atom] = data(Spelled(f"(int64_t){name}"), atom.low, atom.high)
     return dim_text(substitute(value, table))
 
@@ -94,7 +94,7 @@ def _of_index(
         text = scalar.format(_at_each_lane(frame, index, point))
         return _lane_by_lane(frame, expr.dtype, text, frame.width)
 
-    return frame.value(frame.spread(expr.free), expr.dtype, name)
+    return frame.value(frame.in_order(expr.free), expr.dtype, name)
 
 
 # --- memory ---------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ def _allowed(frame: Frame, expr: Expr) -> Value:
     Each condition is computed where those before it hold.
     """
     if frame.is_safe(expr) or not frame.guard:
-        return Value({(): ""}, (), False, BOOL)
+        return Value({(): ""}, (), BOOL)
     terms = (frame.under(frame.guard[:k]).emit(term) for k, term in enumerate(frame.guard))
     key = ("allowed", frame.guard, frame.lanes)
     return frame.once(key, lambda: reduce(frame.both, terms))
@@ -115,20 +115,19 @@ def _allowed(frame: Frame, expr: Expr) -> Value:
 def load(frame: Frame, expr: Expr, access: Access) -> Value:
     """A load at every point; under a guard it happens only where the guard holds."""
     allowed, dtype = _allowed(frame, expr), expr.dtype
-    over, vector = frame.spread(expr.free)
+    is_masked = frame.is_vector(allowed.over)
     place = offset(access.buffer.shape, frame.layouts[access.buffer], access.index)
 
     def name(point: Point) -> str:
-        if vector:
+        if frame.is_vector(expr.free):
             return _vector_load(frame, access.buffer, place, point, allowed)
         text, mask = _element(frame, access.buffer, dim(frame, place, point)), allowed.name(point)
-        if allowed.vector:
+        if is_masked:
             mask = frame.call("any", "bool", mask)
         made = frame.declare(dtype, 1, f"{mask} ? {text} : 0" if mask else text)
-        return frame.repeated(made, dtype) if allowed.vector else made
+        return frame.repeated(made, dtype) if is_masked else made
 
-    spread = frame.in_order({*over, *allowed.over}), vector or allowed.vector
-    return frame.value(spread, dtype, name)
+    return frame.value(frame.in_order({*expr.free, *allowed.over}), dtype, name)
 
 
 def _address(buffer: Buffer, place: str) -> str:
@@ -144,7 +143,7 @@ def _vector_load(frame: Frame, buffer: Buffer, place: Dim, point: Point, allowed
     """The load of one vector: whole, in part, or lane by lane."""
     short, valid, mask = buffer.dtype.short, frame.valid_at(point), allowed.name(point)
     zeros = frame.call("splat", short, "0")
-    if frame.step(place) == 1 and not allowed.vector:
+    if frame.step(place) == 1 and not frame.is_vector(allowed.over):
         where = _address(buffer, dim(frame, place, point))
         text = frame.call("load", short, where)
         if valid:
@@ -152,14 +151,15 @@ def _vector_load(frame: Frame, buffer: Buffer, place: Dim, point: Point, allowed
         text = f"{mask} ? {text} : {zeros}" if mask else text
         return frame.declare(buffer.dtype, frame.width, text)
     text = _element(frame, buffer, _at_each_lane(frame, place, point))
-    condition = f"{mask}[{LANE}]" if allowed.vector else mask
+    condition = f"{mask}[{LANE}]" if frame.is_vector(allowed.over) else mask
     return _lane_by_lane(frame, buffer.dtype, text, valid or frame.width, condition)
 
 
 def store(frame: Frame, buffer: Buffer, index: tuple[Dim, ...], value: Value) -> None:
     """The store of a value at every point: vectors whole, in part, or lane by lane."""
     words, short = frame.words, buffer.dtype.short
-    over, vector = frame.spread(frozenset().union(*map(variables, index)))
+    over = frame.in_order(frozenset().union(*map(variables, index)))
+    vector = frame.is_vector(over)
     value = frame.splat(value) if vector else value
     place = offset(buffer.shape, frame.layouts[buffer], index)
     for point in frame.points(over):

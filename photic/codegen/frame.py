@@ -22,7 +22,6 @@ from photic.ir.walk import parts_first
 from photic.loops.nest import Lanes, Tile
 
 Point = dict[Var, int]
-Spread = tuple[tuple[Var, ...], bool]  # unrolled variables, and whether it is a vector
 Key = tuple[object, ...]
 
 
@@ -31,11 +30,13 @@ NO_LANES = Lanes(Var("", 1), 1, 1, None, False)
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """C names by point; ``over`` are the unrolled variables it varies over, in tile order."""
+    """C names by point; ``over`` are the variables it varies over, in tile order.
+
+    These are unrolled ones, and that of the vectors side by side if it is a vector.
+    """
 
     names: dict[tuple[int, ...], str]
     over: tuple[Var, ...]
-    vector: bool
     dtype: DType
 
     def name(self, point: Point) -> str:
@@ -85,13 +86,9 @@ class Frame:
         """Lanes of a vector; 1 if no variable runs across them."""
         return self.lanes.width
 
-    def spread(self, free: frozenset[Var]) -> Spread:
-        """Over what a value with these free variables varies."""
-        return self.in_order(free), self.is_vector(free)
-
-    def is_vector(self, free: frozenset[Var]) -> bool:
-        """True if a value with these free variables differs from lane to lane."""
-        return self.inside_lanes and self.lanes.axis in free
+    def is_vector(self, over: Collection[Var]) -> bool:
+        """True if a value over these variables differs from lane to lane."""
+        return self.lanes.axis in over
 
     def in_order(self, axes: Collection[Var]) -> tuple[Var, ...]:
         """The unrolled variables among these, in tile order; that of the vectors comes last."""
@@ -162,10 +159,10 @@ class Frame:
                 self.safe[one] = _is_in_range(one) and all(self.safe[part] for part in parts)
         return self.safe[expr]
 
-    def value(self, spread: Spread, dtype: DType, name: Callable[[Point], str]) -> Value:
+    def value(self, over: tuple[Var, ...], dtype: DType, name: Callable[[Point], str]) -> Value:
         """The value with this name at each point."""
-        names = {tuple(point.values()): name(point) for point in self.points(spread[0])}
-        return Value(names, *spread, dtype)
+        names = {tuple(point.values()): name(point) for point in self.points(over)}
+        return Value(names, over, dtype)
 
     def call(self, op: str, short: str, *arguments: str) -> str:
         """The call of a prelude function for whole vectors."""
@@ -177,35 +174,34 @@ class Frame:
 
     def splat(self, value: Value) -> Value:
         """A scalar value repeated over the lanes; a vector as it is."""
-        if value.vector:
+        if self.is_vector(value.over):
             return value
 
         def name(point: Point) -> str:
             return self.repeated(value.name(point), value.dtype)
 
-        return self.value((value.over, True), value.dtype, name)
+        return self.value(value.over, value.dtype, name)
 
     def repeated(self, name: str, dtype: DType) -> str:
         """A vector with the same number in every lane."""
 
         def make() -> Value:
             made = self.declare(dtype, self.width, self.call("splat", dtype.short, name))
-            return Value({(): made}, (), True, dtype)
+            return Value({(): made}, (), dtype)
 
         return self.once(("splat", name, dtype, self.width), make).name({})
 
     def joined(self, op: str, short: str, values: list[Value], dtype: DType) -> Value:
         """The prelude's ``op`` for ``short``, of values of any points; the result has ``dtype``."""
-        vector = any(one.vector for one in values)
-        lanes = self.width if vector else 1
         over = self.in_order({axis for one in values for axis in one.over})
-        values = [self.splat(one) for one in values] if vector else values
+        lanes = self.width if self.is_vector(over) else 1
+        values = [self.splat(one) for one in values] if self.is_vector(over) else values
 
         def name(point: Point) -> str:
             text = self.words.call(op, short, lanes, *(one.name(point) for one in values))
             return self.declare(dtype, lanes, text)
 
-        return self.value((over, vector), dtype, name)
+        return self.value(over, dtype, name)
 
     def both(self, left: Value, right: Value) -> Value:
         """The conjunction of two conditions."""

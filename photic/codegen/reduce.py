@@ -30,11 +30,12 @@ def reduction(frame: Frame, expr: Expr) -> Value:
     lanes, words, dtype = frame.lanes, frame.words, expr.dtype
     is_across = lanes.reduced and lanes.axis in axes and lanes.axis in body.free
     inside = replace(frame, inside_lanes=True) if is_across else frame
-    vector = inside.is_vector(body.free)
+    over = inside.in_order(body.free)
+    vector = inside.is_vector(over)
     kind, start = words.type(dtype.short, frame.width if vector else 1), _identity(expr, axes)
     if vector:
         start = frame.call("splat", dtype.short, start)
-    result = inside.value(inside.spread(body.free), dtype, lambda _: words.declare(kind, start))
+    result = inside.value(over, dtype, lambda _: words.declare(kind, start))
     _Accumulators(expr.op, result).loops(inside, axes, body)
     return _combined(frame, expr.op, result) if is_across else result
 
@@ -49,7 +50,7 @@ def _combined(frame: Frame, op: str, sums: Value) -> Value:
         text = frame.call(ACROSS[op], sums.dtype.short, reduce(join, vectors))
         return frame.declare(sums.dtype, 1, text)
 
-    return frame.value((tuple(over), False), sums.dtype, name)
+    return frame.value(tuple(over), sums.dtype, name)
 
 
 def _identity(expr: Expr, axes: list[Var]) -> str:
@@ -109,10 +110,11 @@ class _Accumulators:
     def update(self, frame: Frame, body: Expr) -> None:
         """Accumulate the body's value; a product goes in fused."""
         result, words = self.result, frame.words
-        lanes, short = frame.width if result.vector else 1, result.dtype.short
+        vector, short = frame.is_vector(result.over), result.dtype.short
+        lanes = frame.width if vector else 1
         fused = self.op == "sum" and body.op == "mul" and result.dtype.kind == "float"
         values = [frame.emit(child) for child in (body.children if fused else (body,))]
-        if result.vector:
+        if vector:
             values = [frame.splat(one) for one in values]
         for point in frame.points(result.over):
             name, arguments = result.name(point), [one.name(point) for one in values]

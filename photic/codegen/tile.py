@@ -43,7 +43,7 @@ def _computed(frame: Frame, expr: Expr) -> Value:
         case Over():
             return reduction(frame, expr)
     if expr.op == "number":
-        return Value({(): number_text(expr)}, (), False, expr.dtype)
+        return Value({(): number_text(expr)}, (), expr.dtype)
     if expr.op == "select":
         return _select(frame, expr)
     return _conjunction(frame, expr) if is_conjunction(expr) else _operation(frame, expr)

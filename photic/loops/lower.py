@@ -32,23 +32,18 @@ Index: TypeAlias = tuple[Dim, ...]
 
 @dataclass(slots=True)
 class Translation:
-    """Turns nodes into index form; remembers what was read and hands out variable names."""
+    """Turns the nodes of one store into index form; remembers what was read.
 
-    buffers: dict[Node, Buffer] = field(default_factory=dict)
-    slices: dict[Node, tuple[Operand, Dim]] = field(default_factory=dict)
-    numbers: itertools.count[int] = field(default_factory=itertools.count)
-    # of one store:
+    Nodes with buffers, and slices of sequences, are loaded; ``numbers`` name new variables.
+    """
+
+    buffers: dict[Node, Buffer]
+    slices: dict[Node, tuple[Operand, Dim]]
+    numbers: itertools.count[int]
     reads: set[Node] = field(default_factory=set)
     done: dict[tuple[Node, Index], Expr] = field(default_factory=dict)
     sources: dict[tuple[Operand, Index], tuple[Expr, Index]] = field(default_factory=dict)
     bound: dict[tuple[Node, Index], Dim] = field(default_factory=dict)
-
-    def store(self, target: Buffer, value: Operand, root: Node | None, part: Index) -> Store:
-        """The store of an operand as ``target[part]``; if it is ``root``, it is computed here."""
-        self.reads, self.done, self.sources, self.bound = set(), {}, {}, {}
-        axes, index = points_of(value.shape)
-        expr = self.at(value, index) if root is None else self.compute(root, index)
-        return Store(target, axes, (*part, *index), expr)
 
     def at(self, value: Operand, index: Index) -> Expr:
         """An operand at an index of its view: nothing (the zero) outside the view's bounds."""
@@ -143,7 +138,9 @@ class _Lowering:
     functions: Functions
     places: dict[str, Place] = field(default_factory=dict)
     constants: dict[str, Payload] = field(default_factory=dict)
-    translation: Translation = field(default_factory=Translation)
+    buffers: dict[Node, Buffer] = field(default_factory=dict)
+    slices: dict[Node, tuple[Operand, Dim]] = field(default_factory=dict)
+    numbers: itertools.count[int] = field(default_factory=itertools.count)
     results: dict[Node, list[Buffer]] = field(default_factory=dict)
     names: itertools.count[int] = field(default_factory=itertools.count)
     depth: int = 0  # scans around what is being lowered
@@ -163,10 +160,12 @@ class _Lowering:
         return self.place("output", name_of("output", name), value.shape, value.dtype)
 
     def store(self, target: Buffer, value: Operand, root: Node | None, part: Index) -> _Work:
-        """The work of storing an operand; a root is computed, anything else may be loaded."""
-        store = self.translation.store(target, value, root, part)
-        defines = set() if root is None else {root}
-        return _Work((self.functions.kernel(store),), defines, self.translation.reads)
+        """The work of storing an operand as ``target[part]``; if it is ``root``, it is computed."""
+        axes, index = points_of(value.shape)
+        made = Translation(self.buffers, self.slices, self.numbers)
+        expr = made.at(value, index) if root is None else made.compute(root, index)
+        kernel = self.functions.kernel(Store(target, axes, (*part, *index), expr))
+        return _Work((kernel,), set() if root is None else {root}, made.reads)
 
     def held(self, value: Operand, works: list[_Work]) -> Buffer:
         """A new intermediate buffer, which one more of the works fills with an operand."""
@@ -223,7 +222,7 @@ def _works(low: _Lowering) -> tuple[list[_Work], list[Copy]]:
         if name_of("output", name) not in low.places:
             works.append(low.store(low.output(name, value), value, None, ()))
     copies = [
-        Copy(low.translation.buffers[state].name, low.held(value, works).name)
+        Copy(low.buffers[state].name, low.held(value, works).name)
         for state, value in graph.updates
         if low.over.get(value.node) is not state
     ]
@@ -232,25 +231,24 @@ def _works(low: _Lowering) -> tuple[list[_Work], list[Copy]]:
 
 def _place_sources(low: _Lowering, roots: Iterable[Node]) -> None:
     """Buffers for the inputs, states and constants under the roots."""
-    buffers, slices = low.translation.buffers, low.translation.slices
     for node in graphs.topological(roots):
         attribute = node.attribute
-        if node in buffers or node in slices:
+        if node in low.buffers or node in low.slices:
             continue
         if isinstance(attribute, Named):
             role: Role = "input" if node.op == "input" else "state"
             name = name_of(role, attribute.name)
-            buffers[node] = low.place(role, name, node.shape, node.dtype)
+            low.buffers[node] = low.place(role, name, node.shape, node.dtype)
         elif isinstance(attribute, Payload) and node.shape != ():
             name = f"c{len(low.constants)}"
-            buffers[node] = low.place("constant", name, node.shape, node.dtype)
+            low.buffers[node] = low.place("constant", name, node.shape, node.dtype)
             low.constants[name] = attribute
 
 
 def _claims(low: _Lowering) -> dict[Node, Buffer]:
     """Buffers that certain nodes write directly: states in place, and outputs."""
     _place_sources(low, low.graph.roots)
-    claims = {value: low.translation.buffers[state] for value, state in low.over.items()}
+    claims = {value: low.buffers[state] for value, state in low.over.items()}
     for name, value in low.graph.outputs:
         if _is_plain(value) and value.node not in claims:
             claims[value.node] = low.output(name, value)
@@ -261,23 +259,22 @@ def _body(
     low: _Lowering, roots: list[Node], pinned: set[Node], claims: dict[Node, Buffer]
 ) -> list[_Work]:
     """The works that compute the roots, operands first; what has a buffer is not entered."""
-    buffers = low.translation.buffers
-    leaves = {*buffers, *low.translation.slices}
+    leaves = {*low.buffers, *low.slices}
     stored = set(choose_stored(roots, pinned, leaves))
     works: list[_Work] = []
     for node in graphs.topological(roots, leaves):
-        if node in buffers:  # given by a scan of these works
+        if node in low.buffers:  # given by a scan of these works
             continue
         if isinstance(node.attribute, Scan):
             works.append(_scan(low, node, node.attribute))
         elif isinstance(node.attribute, Item):
             scan = node.operands[0].node
-            buffers[node] = low.results[scan][node.attribute.number]
+            low.buffers[node] = low.results[scan][node.attribute.number]
             next(one for one in works if scan in one.defines).defines.add(node)
         elif node in stored:
             target = claims.get(node) or low.temporary(node.shape, node.dtype)
             works.append(low.store(target, operand(node), node, ()))
-            buffers[node] = target
+            low.buffers[node] = target
     return works
 
 
@@ -286,21 +283,21 @@ def _scan(low: _Lowering, node: Node, region: Scan) -> _Work:
 
     Scans at one depth share the name of their counter, which no size has.
     """
-    buffers, count = low.translation.buffers, len(region.carried)
+    count = len(region.carried)
     last = max(0, bounds(region.trips)[1] - 1)
     atom = Symbol(unlike(f"trip{low.depth}", low.sizes), 0, last)
     counter = symbol(atom.name, atom.low, atom.high)
     works: list[_Work] = []
     for slot, start in zip(region.carried, node.operands, strict=False):
-        buffers[slot] = low.held(start, works)
+        low.buffers[slot] = low.held(start, works)
     for slot, sequence in zip(region.sliced, node.operands[count:], strict=False):
-        low.translation.slices[slot] = (sequence, counter)
+        low.slices[slot] = (sequence, counter)
     roots = [one.node for one in region.outputs]
     _place_sources(low, roots)
     low.depth += 1
     inside = _body(low, roots, set(), {})
     low.depth -= 1
-    carried = [buffers[slot] for slot in region.carried]
+    carried = [low.buffers[slot] for slot in region.carried]
     following = [low.held(value, inside) for value in region.outputs[:count]]
     copies = [Copy(a.name, b.name) for a, b in zip(carried, following, strict=True)]
     low.results[node] = carried
