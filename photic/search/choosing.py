@@ -1,7 +1,8 @@
 """Choices as a callback: a candidate is what a builder makes when every choice is answered.
 
 ``choose(key, options)`` returns the number of the option taken. Random search, mutation and the
-tree search differ only in how they answer; the builder is the same for all of them.
+tree search differ only in how they answer; the builder is the same for all of them, and so is what
+is thought of the options before anything is known (``weights``).
 """
 
 from __future__ import annotations
@@ -10,6 +11,22 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 
 Choose = Callable[[str, Sequence[str]], int]
+
+LOOPS, CUTS, TILES = 4.0, 1.5, 6.0  # how likely a plan goes on with a loop, a cut, a lone tile
+SIZES = {"1": 0.5, "8": 0.5, "16": 2.0, "32": 3.0, "64": 4.0, "96": 1.0, "128": 3.0, "256": 2.0}
+
+
+def weights(key: str, options: Sequence[str]) -> list[float]:
+    """How likely each option is before anything was measured; they need not add up to 1."""
+    if key.startswith("plan"):
+        kinds = [one.split()[0] for one in options]
+        shares = {"Loop": LOOPS, "Then": CUTS, "Tile": TILES}
+        return [shares[kind] / kinds.count(kind) for kind in kinds]
+    if key.startswith("tile "):
+        return [SIZES.get(one, 1.0) for one in options]
+    if key.endswith((" lanes", " register tile")):  # the best known come first
+        return [1 / (1 + number) for number in range(len(options))]
+    return [1.0] * len(options)
 
 
 def recording(choose: Choose, taken: list[tuple[str, str]]) -> Choose:
@@ -24,8 +41,13 @@ def recording(choose: Choose, taken: list[tuple[str, str]]) -> Choose:
 
 
 def randomly(rng: random.Random) -> Choose:
-    """Every option equally likely."""
-    return lambda key, options: rng.randrange(len(options))
+    """Options as likely as their weights."""
+
+    def answer(key: str, options: Sequence[str]) -> int:
+        (number,) = rng.choices(range(len(options)), weights(key, options))
+        return number
+
+    return answer
 
 
 def prefixed(choose: Choose, prefix: str, key: str, options: Sequence[str]) -> int:

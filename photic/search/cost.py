@@ -51,7 +51,7 @@ WEIGHTS = {
     "scalar functions": 1.3,
     "lanes": 1.6,
     "latency": 1.4,
-    "across": 3.4,
+    "across": 1.0,
     "tiles": 1.0,
     "near next lines": 0.4,
     "near other lines": 4.4,

@@ -16,11 +16,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from photic.search.choosing import Choose, randomly, recording, replaying
+from photic.search.choosing import Choose, randomly, recording, replaying, weights
 
 DRAWS = 12  # candidates drawn for each one proposed
 MOST_WAITING = 200  # drawn and not proposed yet; the best predicted of more are kept
-EXPLORATION = 0.3  # weight of rarely visited options against rewards in 0..1
+EXPLORATION = 1.0  # weight of rarely visited options against rewards in 0..1
+TINY = 1e-6  # between equals chance decides
 AGAIN = 0.15  # chance that mutation makes a choice again
 FOLLOWED = 0.5  # of the draws go on, below the tree, as the best so far
 TRUST = 0.7  # of a predicted reward, where nothing was measured
@@ -154,20 +155,20 @@ class Tree:
             nonlocal is_inside
             node = self.nodes.get(tuple(trail)) if is_inside else None
             is_inside = node is not None
-            number = below(key, options) if node is None else self._pick(node, options)
+            number = below(key, options) if node is None else self._pick(node, key, options)
             trail.append((key, options[number]))
             return number
 
         return answer
 
-    def _pick(self, node: _Node, options: Sequence[str]) -> int:
-        """The option of the highest upper bound; ties and new options at random."""
-        visits = sum(node.counts.values())
+    def _pick(self, node: _Node, key: str, options: Sequence[str]) -> int:
+        """The option of the highest upper bound: its best reward, and more if rarely taken."""
+        visits, likely = sum(node.counts.values()), weights(key, options)
         scores = []
-        for label in options:
-            spread = EXPLORATION * math.sqrt(visits + 1) / (1 + node.counts.get(label, 0))
-            jitter = 1e-6 * self.rng.random()
-            scores.append(node.best.get(label, GOOD) + spread / len(options) ** 0.5 + jitter)
+        for label, weight in zip(options, likely, strict=True):
+            share = weight / sum(likely)
+            spread = EXPLORATION * share * math.sqrt(visits + 1) / (1 + node.counts.get(label, 0))
+            scores.append(node.best.get(label, 0.0) + spread + TINY * self.rng.random())
         return scores.index(max(scores))
 
     def learn(self, drawn: Drawn, seconds: float) -> None:
