@@ -26,13 +26,14 @@ if TYPE_CHECKING:
 
 READS = "graphs in photic's text form and .gguf models"
 GGUF_MAGIC = b"GGUF"
+CONSTANT_MISSING = "no constant"  # how the parser's message about one begins
 REFUSED: tuple[tuple[str, str, Callable[[Path], bool]], ...] = (
     ("a folder", "photic explain shows what is in a saved program", Path.is_dir),
     ("an ONNX model", "ONNX comes in a later version", lambda path: path.suffix == ".onnx"),
 )
 """What is no file to compile: its kind, what to do, and how to tell."""
 
-File = Annotated[str, typer.Argument(metavar="FILE", help="A graph as text, or a .gguf model.")]
+File = Annotated[str, typer.Argument(help="A graph as text, or a .gguf model.")]
 Out = Annotated[
     Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the program goes.")
 ]
@@ -123,8 +124,13 @@ def graph_program(
     try:
         graph = parse_graph(read_text(path), arrays)
     except BadText as error:
-        fields = {name: error.fields[name] for name in ("line", "problem")}
-        raise FileLine(path=path, **fields) from None
+        problem = str(error.fields["problem"])
+        if constants is None and problem.startswith(CONSTANT_MISSING):
+            problem += "; name a safetensors file with --constants"
+        raise FileLine(path=path, line=error.fields["line"], problem=problem) from None
+    if not graph.outputs:
+        help = "a graph ends with lines like: output('y', v3)"
+        raise FileKind(path=path, given="a graph without outputs", expected=READS, help=help)
     outputs = {name: Tensor(one) for name, one in graph.outputs}
     updates = {Tensor(operand(state)): Tensor(one) for state, one in graph.updates}
     return compile(outputs, updates, search=search, seed=seed, without=without)

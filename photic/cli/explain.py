@@ -1,57 +1,71 @@
 """``photic explain``: what a compiled program consists of.
 
-Kernels with their bytes and arithmetic, the rules that made them, and the sources on request.
+Kernels with their share of the time, their arithmetic and bytes, and the rules that made them; the
+nest and the source of single ones.
 """
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from photic.base.errors import BadArgument
 from photic.cli.ending import endings
 from photic.cli.progress import progress
 from photic.cli.show import showing
-from photic.cli.table import quantity, table
+from photic.cli.table import duration, quantity, table
 
 if TYPE_CHECKING:
     from photic.compiler.artifact import KernelReport
     from photic.tensor.program import Program
 
-MODEL_SUFFIX = ".gguf"
+MODEL_SUFFIX, PROGRAM_SUFFIX = ".gguf", ".photic"
+GIGA, MEGA = 1e9, 1e6
+MOST_NEAR = 5  # names in the message about one that is unknown
 
 What = Annotated[
     str, typer.Argument(help="A model's name, a .gguf file, or a program saved by photic.")
 ]
 Source = Annotated[bool, typer.Option("--source", help="Print the source of each kernel too.")]
 Kernel = Annotated[
-    str | None, typer.Option("--kernel", help="Only kernels whose names contain this text.")
+    str | None,
+    typer.Option("--kernel", help="Only kernels with this in their names, with nest and source."),
 ]
 
 
 def explain(what: What, source: Source = False, kernel: Kernel = None) -> None:
     """Show the kernels of a compiled program.
 
-    For each kernel: how often a call of the program runs it, the bytes it moves and its arithmetic
-    in one run at the largest sizes, the rules that made it, and its source on request.
+    For each kernel: how many calls a run of the program makes, what share of the time they take,
+    the time, arithmetic and bytes of one call, and the rules that led to it. Measured times are of
+    the sizes that the search tried, predicted ones of the largest sizes, as are the arithmetic and
+    the bytes. Shares are of measured times where every kernel has one, else of predicted ones.
 
     \b
     Examples:
       photic explain smollm2-135m
-      photic explain model.photic --source --kernel k3
+      photic explain model.photic --kernel k3
+      photic explain model.photic --source
     """
     with endings(), showing():
-        for name, program in programs_of(what).items():
-            print("\n".join(explanation(name, program, kernel or "")))
-            if source:
-                print("\n".join(sources(chosen(program, kernel or ""))))
+        programs = programs_of(what)
+        for name, program in programs.items():
+            kernels = chosen(program, kernel or "")
+            print("\n".join(explanation(name, program, kernels)))
+            if kernel is not None:
+                print("\n".join(nests(kernels)))
+            if source or kernel is not None:
+                print("\n".join(sources(kernels)))
 
 
 def programs_of(what: str) -> Mapping[str, Program]:
     """The programs of a model or of a file, by name."""
-    if Path(what).exists() and not what.endswith(MODEL_SUFFIX):
+    is_file = Path(what).exists() and not what.endswith(MODEL_SUFFIX)
+    if is_file or what.endswith(PROGRAM_SUFFIX):
         from photic.tensor.store import load_program
 
         return {what: load_program(Path(what))}
@@ -62,33 +76,68 @@ def programs_of(what: str) -> Mapping[str, Program]:
 
 
 def chosen(program: Program, part: str) -> Sequence[KernelReport]:
-    return [kernel for kernel in program.report.kernels if part in kernel.name]
+    """The kernels with ``part`` in their names, in order; BadArgument if there are none."""
+    kernels = program.report.kernels
+    found = [kernel for kernel in kernels if part in kernel.name]
+    if not found and part:
+        names = [kernel.name for kernel in kernels]
+        near = difflib.get_close_matches(part, names, MOST_NEAR, 0) or ["a program with kernels"]
+        raise BadArgument(
+            op="explain", argument="--kernel", given=repr(part), expected=" or ".join(near)
+        )
+    return found
 
 
-def explanation(name: str, program: Program, part: str) -> Iterator[str]:
-    """A summary line, then a table of the kernels whose names contain ``part``."""
-    kernels = chosen(program, part)
-    yield f"{name}: {len(program.report.kernels)} kernels"
+def explanation(name: str, program: Program, kernels: Sequence[KernelReport]) -> Iterator[str]:
+    """A summary of the program, then a table of some of its kernels."""
+    every = program.report.kernels
+    kind = "measured" if is_measured(every) else "predicted"
+    yield f"{name}: {len(every)} kernels"
     yield f"  constants: {quantity(program.constant_bytes, 'B')}"
     yield f"  arena and scratch: {quantity(program.peak_bytes, 'B')}"
+    yield f"  shares are of {kind} times"
     yield ""
-    heads = ("kernel", "calls", "bytes", "flops", "time", "rules")
-    yield table(heads, [row(kernel) for kernel in kernels])
+    heads = ("kernel", "calls", "share", "measured", "predicted", "GFLOP", "MB", "rules")
+    yield table(heads, [row(kernel, every) for kernel in kernels])
     yield ""
 
 
-def row(kernel: KernelReport) -> tuple[str, ...]:
+def is_measured(kernels: Sequence[KernelReport]) -> bool:
+    """Whether every kernel has a measured time."""
+    return all(kernel.seconds is not None for kernel in kernels)
+
+
+def row(kernel: KernelReport, every: Sequence[KernelReport]) -> tuple[str, ...]:
     return (
         kernel.name,
         str(kernel.calls),
-        quantity(kernel.bytes, "B"),
-        quantity(kernel.flops, ""),
-        f"{kernel.seconds * 1e6:.1f} us" if kernel.seconds else "-",
+        f"{share(kernel, every):.1%}",
+        "-" if kernel.seconds is None else duration(kernel.seconds),
+        "-" if kernel.predicted_seconds is None else duration(kernel.predicted_seconds),
+        f"{kernel.flops / GIGA:.3g}",
+        f"{kernel.bytes / MEGA:.3g}",
         ", ".join(kernel.rules) or "-",
     )
 
 
+def share(kernel: KernelReport, every: Sequence[KernelReport]) -> float:
+    """The part of a run of the program that a kernel's calls take, 0 to 1."""
+    measured = is_measured(every)
+
+    def seconds(one: KernelReport) -> float:
+        return one.calls * ((one.seconds if measured else one.predicted_seconds) or 0.0)
+
+    total = sum(map(seconds, every))
+    return seconds(kernel) / total if total > 0 else 0.0
+
+
+def nests(kernels: Sequence[KernelReport]) -> Iterator[str]:
+    for kernel in kernels:
+        yield f"// {kernel.name}: the nest"
+        yield kernel.nest
+
+
 def sources(kernels: Sequence[KernelReport]) -> Iterator[str]:
     for kernel in kernels:
-        yield f"// {kernel.name}"
+        yield f"// {kernel.name}: the source"
         yield kernel.source

@@ -33,12 +33,12 @@ SECONDS = 60.0  # as long as a first search of a small model needs to settle
 What = Annotated[
     str,
     typer.Argument(
-        metavar="MODEL|export|import", help="A model's name or a .gguf file, or what to do."
+        metavar="model|export|import", help="A model's name or a .gguf file, or what to do."
     ),
 ]
 File = Annotated[
     str | None,
-    typer.Argument(metavar="[FILE]", help='Where records go to or come from; "-" is a pipe.'),
+    typer.Argument(help='Where records go to or come from; "-" is a pipe.'),
 ]
 
 
@@ -49,7 +49,7 @@ def tune(
     seed: SearchSeed = 0,
     context: Context = None,
 ) -> None:
-    """Search for faster kernels of a model, or move what searches found.
+    """Search for faster kernels of a model, or move records.
 
     What is found is kept, and photic run uses it from its next start on. Several searches add up.
     export writes all tuning records as lines of JSON; import adds such lines to those known here

@@ -1,6 +1,7 @@
 """What a search has come to so far, read off its events: for the live view and for summaries.
 
-Nothing is printed here, and no clock is read: the caller says what time it is.
+Nothing is printed here. Callers say what time it is, on the clock that they measure with; the wall
+clock is read only to say when a search will end.
 """
 
 from __future__ import annotations
@@ -71,8 +72,10 @@ class Watch:
         return f"{self.candidates} candidates in {len(self.regions)} of {self.groups} regions"
 
     def times(self, now: float) -> str:
-        """``41 s left, until 14:03:22``."""
-        left = max(0.0, self.ends - now)
+        """``41 s left, until 14:03:22``; past that, ``finishing``."""
+        left = self.ends - now
+        if left <= 0:
+            return "finishing"
         until = time.strftime("%H:%M:%S", time.localtime(time.time() + left))
         return f"{left:.0f} s left, until {until}"
 
@@ -81,8 +84,10 @@ class Watch:
         parts = [self.counts, self.times(now)]
         if self.last:
             region = self.regions[self.last]
-            of = f"region {region.name} ({stores(region.stores)}): {region.seconds}"
-            parts.insert(0, of if region.best is None else f"{of}, {region.gain} as fast")
+            best = "not timed yet"
+            if region.best is not None:
+                best = f"{region.seconds}, {region.gain} as fast as before"
+            parts.insert(0, f"region {region.name} ({stores(region.stores)}): {best}")
         return "Searching: " + "; ".join(parts)
 
     def rows(self) -> Sequence[tuple[str, ...]]:

@@ -45,11 +45,19 @@ class FakeOpening:
     stages: tuple[tuple[str, int, int], ...] = ()
     meanwhile: Callable[[], None] = lambda: None
     calls: list[tuple[str, int | None]] = field(default_factory=list)
+    searches: list[tuple[float, int]] = field(default_factory=list)
 
     def __call__(
-        self, model: str, *, context: int | None, progress: Callable[[str, int, int], None]
+        self,
+        model: str,
+        *,
+        context: int | None,
+        progress: Callable[[str, int, int], None],
+        search: float = 0.0,
+        seed: int = 0,
     ) -> FakeSession:
         self.calls.append((model, context))
+        self.searches.append((search, seed))
         for stage in self.stages:
             progress(*stage)
         self.meanwhile()
@@ -62,16 +70,32 @@ def fake_kernel(name: str, **changes: object) -> SimpleNamespace:
     record: dict[str, object] = {
         "name": name,
         "source": f"void {name}(void) {{}}",
+        "nest": f"nest of {name}",
         "calls": 1,
         "flops": 2_000_000,
         "bytes": 3_500,
-        "seconds": 0.0,
+        "seconds": None,
+        "predicted_seconds": 1e-6,
         "rules": (),
     }
     return SimpleNamespace(**{**record, **changes})
 
 
 def fake_program(*kernels: SimpleNamespace) -> SimpleNamespace:
-    return SimpleNamespace(
-        report=SimpleNamespace(kernels=kernels), constant_bytes=98_765_432, peak_bytes=1_000
+    report = SimpleNamespace(
+        kernels=kernels, candidates=24, seconds=5.25, stopped="out of time", matches={}
     )
+    return SimpleNamespace(report=report, constant_bytes=98_765_432, peak_bytes=1_000)
+
+
+def turn(region: str, candidates: int, seconds: float | None, left: float) -> dict[str, object]:
+    """What the search tells of one turn, of a region of 3 stores among 12."""
+    return {
+        "region": region,
+        "stores": 3,
+        "regions": 12,
+        "candidates": candidates,
+        "seconds": seconds,
+        "best": {},
+        "left": left,
+    }
