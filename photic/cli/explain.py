@@ -40,10 +40,10 @@ Kernel = Annotated[
 def explain(what: What, source: Source = False, kernel: Kernel = None) -> None:
     """Show the kernels of a compiled program.
 
-    For each kernel: how many calls a run of the program makes, what share of the time they take,
-    the time, arithmetic and bytes of one call, and the rules that led to it. Measured times are of
-    the sizes that the search tried, predicted ones of the largest sizes, as are the arithmetic and
-    the bytes. Shares are of measured times where every kernel has one, else of predicted ones.
+    For each kernel, those first that take most of the time: how many calls a run of the program
+    makes, their share of the time, the time, arithmetic and bytes of one call, and the rules that
+    led to it. Times are of sizes in the middle of their ranges, arithmetic and bytes of the
+    largest. Shares are of measured times where every kernel has one, else of predicted ones.
 
     \b
     Examples:
@@ -76,8 +76,12 @@ def programs_of(what: str) -> Mapping[str, Program]:
 
 
 def chosen(program: Program, part: str) -> Sequence[KernelReport]:
-    """The kernels with ``part`` in their names, in order; BadArgument if there are none."""
-    kernels = program.report.kernels
+    """The kernels with ``part`` in their names, those first that take most of the time.
+
+    Raises BadArgument if there are none.
+    """
+    every = program.report.kernels
+    kernels = sorted(every, key=lambda one: -share(one, every))
     found = [kernel for kernel in kernels if part in kernel.name]
     if not found and part:
         names = [kernel.name for kernel in kernels]
