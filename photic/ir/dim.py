@@ -216,8 +216,9 @@ def _from_terms(terms: Iterable[tuple[Monomial, int]]) -> Dim:
     for monomial, coefficient in terms:
         total[monomial] = total.get(monomial, 0) + coefficient
     kept = [(m, c) for m, c in total.items() if c]
-    if all(not monomial for monomial, _ in kept):
-        return sum(coefficient for _, coefficient in kept)
+    constant = total.get((), 0)
+    if not kept or (constant and len(kept) == 1):
+        return constant
     kept.sort(key=lambda term: tuple(_order(atom) for atom in term[0]))
     return Int(tuple(kept))
 
@@ -440,6 +441,8 @@ def is_within(value: Dim, extent: Dim) -> bool:
 
 def substitute(value: Dim, table: Mapping[Atom, Dim]) -> Dim:
     """Replace atoms (all at once); the result is normal again."""
+    if isinstance(value, int):
+        return value
     return sum(
         prod((_substitute_atom(atom, table) for atom in monomial), start=coefficient)
         for monomial, coefficient in terms_of(value)
@@ -465,15 +468,12 @@ def data(value: Computed, low: int, high: int) -> Int:
     return _atom(Data(value, low, high))
 
 
-def atoms(value: Dim) -> set[Atom]:
+@lru_cache(maxsize=CACHED)
+def atoms(value: Dim) -> frozenset[Atom]:
     """Every atom in the expression, those inside divisions (and the divisions) included."""
-    found: set[Atom] = set()
-    for monomial, _ in terms_of(value):
-        for atom in monomial:
-            found.add(atom)
-            if isinstance(atom, FloorDiv | Mod):
-                found |= atoms(atom.top) | atoms(atom.bottom)
-    return found
+    found = {atom for monomial, _ in terms_of(value) for atom in monomial}
+    divisions = [atom for atom in found if isinstance(atom, FloorDiv | Mod)]
+    return frozenset(found).union(*(atoms(one.top) | atoms(one.bottom) for one in divisions))
 
 
 def variables(value: Dim) -> set[Var]:
@@ -493,9 +493,9 @@ def coefficient_of(value: Dim, one: Var) -> Dim | None:
     factor: Dim = 0
     for monomial, coefficient in terms_of(value):
         others = tuple(atom for atom in monomial if atom != one)
-        count, rest = len(monomial) - len(others), _from_terms([(others, coefficient)])
-        if count > 1 or one in variables(rest):
+        nested = (atom for atom in others if not isinstance(atom, Symbol | Var))
+        if len(others) < len(monomial) - 1 or any(one in variables(_atom(x)) for x in nested):
             return None
-        if count == 1:
-            factor = add(factor, rest)
+        if len(others) < len(monomial):
+            factor = add(factor, _from_terms([(others, coefficient)]))
     return factor

@@ -286,8 +286,7 @@ def _add(left: Expr, right: Expr) -> Expr:
 
 def _either_or(one: Expr, other: Expr) -> Expr | None:
     """``select(c and d, a, 0) + select(not c, b, 0)`` as ``select(c, select(d, a, 0), b)``."""
-    empty = zero(one.dtype)
-    if any(part.op != "select" or part.children[2] is not empty for part in (one, other)):
+    if any(x.op != "select" or x.children[2] is not zero(x.dtype) for x in (one, other)):
         return None
     opposite = negation(other.children[0])
     have, needed = conjuncts(one.children[0]), conjuncts(opposite)
@@ -296,7 +295,7 @@ def _either_or(one: Expr, other: Expr) -> Expr | None:
     inner = TRUE
     for term in have:
         inner = inner if term in needed else both(inner, term)
-    return select(opposite, select(inner, one.children[1], empty), other.children[1])
+    return select(opposite, select(inner, *one.children[1:]), other.children[1])
 
 
 def cast(value: Expr, dtype: DType) -> Expr:

@@ -29,4 +29,4 @@ def parts_first(
             yield one
         else:
             stack.append((one, True))
-            stack += [(part, False) for part in parts(one)]
+            stack += [(part, False) for part in parts(one) if part not in done]
