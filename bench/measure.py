@@ -17,7 +17,6 @@ import photic as ph
 from photic.compiler.compile import make_artifact
 from photic.ir.dtype import FLOAT32
 from photic.targets.measure import (
-    FIRST_ROUNDS,
     Outcome,
     Slot,
     Timed,
@@ -113,7 +112,7 @@ def series(name: str, kind: str, first: Trial, others: list[Trial], races: int) 
             wins += won
             failed += sum(not isinstance(one, Timed) for one in found)
             if isinstance(found[0], Timed) and isinstance(found[1], Timed):
-                early = (one.samples[:FIRST_ROUNDS] for one in (found[1], found[0]))
+                early = (one.samples[: one.early] for one in (found[1], found[0]))
                 ratios.append(ratio(*early).median)
     spread = np.percentile(ratios, (10, 50, 90)) if ratios else (np.nan,) * 3
     low, middle, high = map(float, spread)

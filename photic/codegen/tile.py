@@ -61,10 +61,14 @@ def _operation(frame: Frame, expr: Expr) -> Value:
 def _conjunction(frame: Frame, expr: Expr) -> Value:
     """Conditions; what one loads is guarded by the index conditions among those before it.
 
-    Conditions that load nothing come first, so that they guard all others.
+    Index conditions come first, those that load nothing before others, so that they guard the rest.
     """
     guard, found = frame.guard, list[Value]()
-    for term in sorted(conjuncts(expr), key=lambda one: any(loads(one))):
+
+    def order(one: Expr) -> tuple[bool, int]:
+        return not isinstance(one.attribute, Order), len(list(loads(one)))
+
+    for term in sorted(conjuncts(expr), key=order):
         found.append(frame.under(guard).emit(term))
         guard = (*guard, term) if isinstance(term.attribute, Order) else guard
     return reduce(frame.both, found)

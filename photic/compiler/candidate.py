@@ -5,9 +5,12 @@ The table holds the region's inputs and outputs, then the buffers between its ke
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from photic.codegen.clike import render
 from photic.codegen.dialect import Dialect
 from photic.codegen.entry import Addresses, entry_source, scratch_stride
+from photic.ir.dim import Symbol
 from photic.ir.index import Buffer
 from photic.ir.program import Kernel, Program
 from photic.loops.nest import Nest
@@ -18,12 +21,13 @@ def table_of(nests: tuple[Nest, ...]) -> list[Buffer]:
     return list(dict.fromkeys(one for nest in nests for one in nest.parameters))
 
 
-def candidate_source(nests: tuple[Nest, ...], sizes: dict[str, int], dialect: Dialect) -> str:
-    """The text of a candidate; ``sizes`` are slots by the names of symbolic sizes."""
+def candidate_source(nests: tuple[Nest, ...], symbols: Sequence[Symbol], dialect: Dialect) -> str:
+    """The text of a candidate; ``symbols`` are the symbolic sizes in the order of their slots."""
     slots = {one.name: number for number, one in enumerate(table_of(nests))}
+    sizes = {one.name: number for number, one in enumerate(symbols)}
     sources = [render(one, sizes, dialect) for one in nests]
     steps = tuple(Kernel(nest.name, tuple(one.name for one in nest.parameters)) for nest in nests)
-    program = Program((), {}, {}, steps, {}, {})
+    program = Program(tuple(symbols), {}, {}, steps, {}, {})
     named = {one.name: one for one in nests}
     entry = entry_source(program, named, Addresses(slots, {}, sizes))
     needs = frozenset(need for one in sources for need in one.needs)

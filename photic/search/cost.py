@@ -74,7 +74,7 @@ def cycles_of(nest: Nest, machine: Machine) -> dict[str, float]:
     """The cycles of a kernel by kind, before they are weighted."""
     loops, _ = parallel_loops(nest)
     items = math.prod(_number(loop.axis.extent, {}) for loop in loops)
-    threads = min(float(machine.cores), items)
+    threads = max(1.0, min(float(machine.cores), items))
     rounds = math.ceil(items / threads) / items if items else 0.0  # the share of the slowest
     layouts = dict(zip(nest.parameters, nest.layouts, strict=True))
     layouts |= dict.fromkeys(nest.scratch, ROW_MAJOR)

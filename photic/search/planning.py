@@ -11,9 +11,10 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from photic.ir.dim import Var
+from photic.ir import index as form
+from photic.ir.dim import Var, variables
 from photic.loops.arrange import Leaf, Open, Plan, Then, read_targets, reduced_axes
-from photic.loops.statements import Region
+from photic.loops.statements import Region, Statement
 from photic.search.choosing import Choose
 from photic.search.rules.plans import plan_text
 
@@ -71,12 +72,19 @@ def _joins(region: Region, s: int, t: int) -> Iterator[tuple[Var, int]]:
     first, second = region.statements[s], region.statements[t]
     family = [k for k, one in enumerate(region.statements) if one.running == first.target.name]
     for axis in _axes(region, first.target.name):
-        if axis not in _axes(region, second.target.name):
+        if axis not in _axes(region, second.target.name) or not _is_read_at(first, second, axis):
             continue
         if axis not in reduced_axes(first) or not _depends(region, s, t):
             yield axis, s
         elif t in family:
             yield axis, max(family)
+
+
+def _is_read_at(first: Statement, second: Statement, axis: Var) -> bool:
+    """True if the second reads no element of the first at another place of the axis."""
+    places = [k for k, one in enumerate(first.index) if axis in variables(one)]
+    reads = (one for one in form.loads(second.value) if one.buffer.name == first.target.name)
+    return all(one.index[k] == first.index[k] for one in reads for k in places)
 
 
 def _depends(region: Region, s: int, t: int) -> bool:

@@ -35,6 +35,7 @@ class Limits:
     steps: int
 
 
+LINES = 20  # of terms that egglog is given at once
 LIMITS = Limits(rows=100_000, seconds=1.5, steps=40)
 
 
@@ -87,7 +88,11 @@ def saturate(values: Iterable[Expr], rules: Iterable[Rule], limits: Limits) -> E
     terms, table = encode(values)
     engine, guard = Engine(), _Guard()
     # terms before rules: after them each costs ten times as long
-    _run(engine, "\n".join([SORTS, terms, FACTS, *(rule.text() for rule in rules)]))
+    _run(engine, SORTS)
+    lines = terms.splitlines()
+    for first in range(0, len(lines), LINES):  # one long text takes quadratic time and memory
+        _run(engine, "\n".join(lines[first : first + LINES]))
+    _run(engine, "\n".join([FACTS, *(rule.text() for rule in rules)]))
     with guard:
         stopped, counts = _steps(engine, limits, start)
         matches = {rule.name: counts[rule.name] for rule in rules}

@@ -33,11 +33,14 @@ from photic.search.region import shared_axes
 from photic.search.rules import rules_without
 from photic.search.run import LIMITS, EGraph, saturate
 
+AS_WRITTEN = "as written"
+SPACE_VERSION = "1"  # changes when a label comes to mean another candidate
 TILE_SIZES = (1, 8, 16, 32, 64, 96, 128, 256, 512)
 MOST_SCRATCH_BYTES = 4 << 20  # of one thread; more would not stay in a cache
 MOST_REGIONS = 8  # alternatives of values
 EXTRACTIONS = 40  # tries to find so many
 SPREAD = 1.5  # of the logarithm of the prior costs of values, after the first try
+MOST_VALUES = 800  # of a region: more are not put into an e-graph
 MANY_STATEMENTS = 24  # of a region: more have too many plans to saturate in a moment
 
 
@@ -75,7 +78,8 @@ class Space:
 def space_of(work: Work, machine: Machine, without: Sequence[str]) -> Space:
     """The space of a work without some topics of rules (``placement``: kernels as written)."""
     is_laid_out = any(_wanting_layouts(work, one) for one in work.stores)
-    if is_laid_out or "placement" in without:
+    is_large = sum(len(list(form.walk(one.value))) for one in work.stores) > MOST_VALUES
+    if is_laid_out or is_large or "placement" in without:
         return Space(work, machine, None, ())
     stores = shared_axes(work.stores, work.temporary)
     graph = saturate([one.value for one in stores], rules_without(*without), LIMITS)
@@ -100,7 +104,7 @@ def _regions(graph: EGraph, stores: Sequence[Store]) -> Iterator[Region]:
         stored = stored_by_default(graph, choice)
         region = region_of(graph, choice, stored, stores)
         text = str(region)
-        if text not in found and len(region.statements) <= MANY_STATEMENTS:
+        if text not in found and 0 < len(region.statements) <= MANY_STATEMENTS:
             found.add(text)
             yield region
         if len(found) == MOST_REGIONS:
@@ -112,7 +116,7 @@ def _regions(graph: EGraph, stores: Sequence[Store]) -> Iterator[Region]:
 
 def build(space: Space, choose: Decide) -> Candidate:
     """One candidate."""
-    options = ["as written", *(f"values {number}" for number in range(len(space.regions)))]
+    options = [AS_WRITTEN, *(f"values {number}" for number in range(len(space.regions)))]
     number = choose("kernels", options)
     if number == 0:
         return _as_written(space, choose)

@@ -17,10 +17,12 @@ import numpy as np
 
 from photic.ir.dtype import DType
 
-FIRST_ROUNDS = 15  # of everyone, to find the best
+FIRST_ROUNDS = 15  # at most, to find the best of all
+HALVING_ROUNDS = 3  # after so many the slower half drops out
 FINAL_ROUNDS = 30  # of the best and the one to beat
 DECIDING_ROUNDS = 8  # fewer final rounds decide nothing
 MARGIN = 0.02  # of the time: what two compilations of one source may differ by
+BUILD_SECONDS = 60.0
 FAR = 4.0  # so many margins end a final early
 SERIES_SECONDS = 0.0005  # long against waking a thread, short against a turn of the scheduler
 SAMPLE_SECONDS = 0.005
@@ -67,10 +69,11 @@ class Trial:
 class Timed:
     """Seconds of one call, one sample for each round that it took part in.
 
-    The first ``FIRST_ROUNDS`` samples found the best; what is after them decides.
+    The ``early`` samples found the best; what is after them decides.
     """
 
     samples: tuple[float, ...]
+    early: int = FIRST_ROUNDS
 
     @property
     def seconds(self) -> float:
@@ -160,7 +163,7 @@ def beats(one: Outcome, other: Outcome) -> bool:
     """
     if not (isinstance(one, Timed) and isinstance(other, Timed)):
         return isinstance(one, Timed) and isinstance(other, Failure)
-    final, against = one.samples[FIRST_ROUNDS:], other.samples[FIRST_ROUNDS:]
+    final, against = one.samples[one.early :], other.samples[other.early :]
     rounds = min(len(final), len(against))
     return rounds >= DECIDING_ROUNDS and ratio(final, against).high < 1 - MARGIN
 
@@ -173,6 +176,7 @@ class _Racer:
     trial: Trial
     warm_seconds: float = 0.0
     samples: list[float] = field(default_factory=list)
+    early: int = FIRST_ROUNDS
     fault: Failure | Unsteady | Unmeasured | None = None
     racing: bool = True
 
@@ -181,22 +185,28 @@ class _Racer:
         if self.fault is not None:
             return self.fault
         if not self.samples:
-            return Timed((self.warm_seconds,)) if self.warm_seconds else Unmeasured()
+            return Timed((self.warm_seconds,), 1) if self.warm_seconds else Unmeasured()
         if len(self.samples) >= SPREAD_SAMPLES:
             low, middle, high = np.percentile(self.samples, QUARTILES)
             if high - low > MOST_SPREAD * middle:
                 return Unsteady(tuple(self.samples))
-        return Timed(tuple(self.samples))
+        return Timed(tuple(self.samples), self.early)
+
+
+def _slower_half(racers: list[_Racer]) -> list[_Racer]:
+    """The slower ones, by the median so far; of one, none."""
+    order = sorted(racers, key=lambda one: float(np.median(one.samples or [np.inf])))
+    return order[(len(order) + 1) // 2 :]
 
 
 def measure(
     stopwatch: Stopwatch, trials: Sequence[Trial], seconds: float, seed: int
 ) -> list[Outcome]:
-    """Race the trials for at most about ``seconds``; the first is the one to beat."""
+    """Build the trials, and race them for at most ``seconds``; the first is the one to beat."""
     racers = [_Racer(one) for one in trials]
-    race = _Race(stopwatch, racers, stopwatch.now() + seconds, np.random.default_rng(seed))
-    for racer, fault in zip(race.racers, stopwatch.build(trials, seconds), strict=True):
+    for racer, fault in zip(racers, stopwatch.build(trials, BUILD_SECONDS), strict=True):
         racer.fault = fault
+    race = _Race(stopwatch, racers, stopwatch.now() + seconds, np.random.default_rng(seed))
     if racers:
         race.run()
     return [racer.outcome for racer in race.racers]
@@ -218,14 +228,19 @@ class _Race:
         self.set_sample()
         first = self.racers[0]
         for number in range(FIRST_ROUNDS):
-            if number >= SPREAD_SAMPLES and len(self.active()) < 2 <= len(self.racers):
+            others = [one for one in self.active() if one is not first]
+            if number >= SPREAD_SAMPLES and len(others) < 2 <= len(self.racers):
                 break
+            if number and number % HALVING_ROUNDS == 0:
+                self.drop(_slower_half(others))
             self.round()
             self.drop([one for one in self.active() if one is not first and self.is_behind(one)])
         rest = [one for one in self.active() if one is not first]
         rest.sort(key=lambda one: float(np.median(one.samples)))
         is_open = first in self.active() and bool(rest) and self.may_win(rest[0])
         self.drop(rest[1:] if is_open else rest)
+        for racer in self.active():
+            racer.early = len(racer.samples)
         for number in range(FINAL_ROUNDS if len(self.active()) > 1 else 0):
             if number >= DECIDING_ROUNDS and self.is_decided(rest[0]):
                 break
@@ -303,7 +318,8 @@ class _Race:
 
     def is_decided(self, racer: _Racer) -> bool:
         """Whether the final so far is clear by far, so that no further round can turn it."""
-        final, against = racer.samples[FIRST_ROUNDS:], self.racers[0].samples[FIRST_ROUNDS:]
+        first = self.racers[0]
+        final, against = racer.samples[racer.early :], first.samples[first.early :]
         so_far = ratio(final, against)
         return so_far.high < 1 - FAR * MARGIN or so_far.low > 1 + FAR * MARGIN
 

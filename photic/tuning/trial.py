@@ -67,13 +67,12 @@ def points_of(work: Work) -> list[dict[str, int]]:
 
 def source_of(candidate: Candidate, work: Work, dialect: Dialect) -> Source:
     """The text of a candidate; symbolic sizes have slots by name."""
-    slots = {one.name: number for number, one in enumerate(symbols_of(work))}
     layouts: dict[str, Layout] = {}
     for nest in candidate.nests:
         layouts |= {b.name: lay for b, lay in zip(nest.parameters, nest.layouts, strict=True)}
     return Source(
         candidate,
-        candidate_source(candidate.nests, slots, dialect),
+        candidate_source(candidate.nests, symbols_of(work), dialect),
         tuple(table_of(candidate.nests)),
         layouts,
         scratch_of(candidate.nests),

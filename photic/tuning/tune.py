@@ -9,11 +9,13 @@ Stops at the end of the budget, or when no region has anything new to propose.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from photic.base.trace import emit
 from photic.compiler.winners import Winner
@@ -24,7 +26,16 @@ from photic.loops.plan import best_known
 from photic.search.choosing import replaying
 from photic.search.cost import seconds as predicted_seconds
 from photic.search.partition import Group, Work, partition
-from photic.search.space import Candidate, Space, build, is_small, space_of
+from photic.search.rules import TOPICS
+from photic.search.space import (
+    AS_WRITTEN,
+    SPACE_VERSION,
+    Candidate,
+    Space,
+    build,
+    is_small,
+    space_of,
+)
 from photic.search.tree import Draw, Proposer, Tree, drawing
 from photic.storage.files import cache_folder, reading_folders
 from photic.storage.record import Record, record_key
@@ -43,6 +54,7 @@ from photic.tuning.trial import (
 )
 
 BATCH = 8  # candidates of a turn: one call of the compiler
+LEAST_SECONDS = 0.5  # of a race that is begun
 RACE_SECONDS = 10.0  # of a turn at one set of sizes
 MOST_CHECKS = 3  # sets of sizes at which a winner is checked
 EMPTY_TURNS = 3  # in which nothing new was proposed: the space is as good as exhausted
@@ -99,14 +111,16 @@ class _Region:
     seconds: float | None = None
     samples: tuple[float, ...] = ()
     candidates: int = 0
-    turns: int = 0
+    turns: int = 0  # since the last gain
+    is_begun: bool = False
     empty: int = 0
+    turn_seconds: float = 0.0  # of the last one
     points: list[dict[str, int]] = field(default_factory=list)
 
     @property
     def priority(self) -> float:
         """Seconds of a run of the program that are spent here, for the turns without gain."""
-        return self.calls * (self.seconds or math.inf) / (1 + self.turns)
+        return self.calls * (self.seconds or 0.0) / (1 + self.turns)
 
 
 def tune(program: Program, target: Target, options: Options) -> Tuned:
@@ -118,7 +132,8 @@ def tune(program: Program, target: Target, options: Options) -> Tuned:
         groups.setdefault(one.work.text(), []).append(one)
     regions: dict[str, _Region] = {}
     for text, alike in groups.items():
-        key = record_key(text, f"{target.name} {target.key()}", ",".join(options.without))
+        labels = f"{_rules_key()} without {options.without}"
+        key = record_key(text, f"{target.name} {target.key()}", labels)
         record = options.records.best(key)
         if record is not None or options.seconds > 0:
             regions[text] = _region(alike, key, record, target, options)
@@ -143,9 +158,10 @@ def tune(program: Program, target: Target, options: Options) -> Tuned:
 def _region(
     groups: Sequence[Group], key: str, record: Record | None, target: Target, options: Options
 ) -> _Region:
-    work, machine = groups[0].work, target.machine()
-    space = space_of(work, machine, options.without)
-    known = dict(record.choices) if record is not None else {}
+    """A region as it is known; its values are saturated when it is first searched."""
+    work, known = groups[0].work, dict(record.choices) if record is not None else {}
+    is_written = known.get("kernels", AS_WRITTEN) == AS_WRITTEN
+    space = space_of(work, target.machine(), ("placement",) if is_written else options.without)
     best = build(space, replaying(known, best_known))
     rng = random.Random(f"{options.seed} {key}")
     made = _Region(work, key, len(groups), space, options.propose(rng), known, best)
@@ -154,18 +170,32 @@ def _region(
     return made
 
 
+@lru_cache(maxsize=1)
+def _rules_key() -> str:
+    """What the labels of choices depend on besides a region: the rules, and how spaces are made."""
+    texts = [rule.text() for rules in TOPICS.values() for rule in rules]
+    return hashlib.sha256("\n".join([SPACE_VERSION, *texts]).encode()).hexdigest()
+
+
 def _searched(
     regions: list[_Region], remote: Remote, target: Target, options: Options, deadline: float
 ) -> str:
     """Turns until nothing is left; why it stopped."""
     while True:
-        left = deadline - time.monotonic()
+        start = time.monotonic()
         open_ = [one for one in regions if one.empty < EMPTY_TURNS]
-        if not open_ or left <= 0:
-            return "exhausted" if not open_ else "out of time"
-        one = max(open_, key=lambda region: region.priority)
+        if not open_:
+            return "exhausted"
+        one = next((new for new in open_ if not new.is_begun), None) or max(
+            open_, key=lambda region: region.priority
+        )
+        if deadline - start <= one.turn_seconds / 2:
+            return "out of time"
         gained = _turn(one, remote, target, options, deadline)
+        one.turn_seconds = time.monotonic() - start
         one.turns = 0 if gained else one.turns + 1
+        if one.seconds is None:  # not even the best known runs here
+            one.empty = EMPTY_TURNS
         if gained and one.seconds is not None:
             record = Record(
                 tuple(one.choices.items()), one.seconds, one.samples, one.candidates, "best so far"
@@ -188,6 +218,9 @@ def _turn(
     region: _Region, remote: Remote, target: Target, options: Options, deadline: float
 ) -> bool:
     """Propose, race and check; whether something better was found."""
+    if not region.is_begun:
+        region.space = space_of(region.work, target.machine(), options.without)
+        region.is_begun = True
     draw = _draw(region, target)
     found = [region.proposer.propose(draw) for _ in range(BATCH)]
     drawn = [one for one in found if one is not None]
@@ -201,8 +234,7 @@ def _turn(
     sources = [source_of(one, region.work, dialect) for one in candidates]
     raced: list[list[Outcome]] = []
     for number, sizes in enumerate(region.points):
-        left = deadline - time.monotonic()
-        seconds = min(RACE_SECONDS, max(left, 0.0))
+        seconds = max(LEAST_SECONDS, min(RACE_SECONDS, deadline - time.monotonic()))
         trials = [trial_of(one, region.work, sizes) for one in sources]
         raced.append(measure(remote, trials, seconds, options.seed + number))
     firsts = [one[0] for one in raced]

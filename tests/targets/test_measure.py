@@ -21,6 +21,7 @@ from photic.targets.measure import (
     FINAL_ROUNDS,
     FIRST_ROUNDS,
     MARGIN,
+    SPREAD_SAMPLES,
     Crashed,
     Failure,
     Hung,
@@ -149,7 +150,7 @@ def test_who_is_clearly_behind_drops_out_at_once() -> None:
     assert all(isinstance(one, Timed) for one in found.values())
     counts = {name: len(one.samples) for name, one in found.items() if isinstance(one, Timed)}
     assert counts["slow"] == 1 and counts["slower"] < FIRST_ROUNDS
-    assert counts["old"] == counts["new"] >= FIRST_ROUNDS + DECIDING_ROUNDS
+    assert counts["old"] == counts["new"] >= SPREAD_SAMPLES + DECIDING_ROUNDS
 
 
 def test_the_hopeless_are_not_raced() -> None:
@@ -298,7 +299,7 @@ def test_more_work_takes_longer(remote: Remote) -> None:
     loop = source(f"for (volatile int k = 0; k < 3; k++) {{ {DOUBLE} }}")
     found = measure(remote, [loop, once, twice], LONG, 0)
     assert beats(found[1], found[0]) or beats(found[2], found[0])
-    assert isinstance(found[0], Timed) and len(found[0].samples) >= FIRST_ROUNDS + DECIDING_ROUNDS
+    assert isinstance(found[0], Timed) and len(found[0].samples) >= found[0].early + DECIDING_ROUNDS
 
 
 # What a faulty trial does, and what becomes of it. It is built with sound ones and must not hurt
