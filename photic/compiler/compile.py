@@ -11,13 +11,11 @@ from photic.base.settings import text_setting
 from photic.base.trace import Lazily, emit
 from photic.codegen.entry import scratch_stride
 from photic.compiler.artifact import Argument, Artifact, KernelReport
-from photic.compiler.passes import PASSES, Compilation, Pass, check_order
-from photic.compiler.winners import Winner
+from photic.compiler.passes import NOTHING_FOUND, PASSES, Compilation, Pass, check_order
 from photic.ir.dim import Dim, bounds, mul, product
 from photic.ir.graph import Graph
 from photic.ir.program import Kernel, Place, Program, Repeat, all_steps, named_places
 from photic.loops.nest import print_nest
-from photic.loops.target import Machine
 from photic.search.cost import seconds
 from photic.storage.files import write_atomic
 from photic.targets.registry import Target
@@ -38,7 +36,7 @@ def program_artifact(program: Program, target: Target) -> Artifact:
 
 
 def prepared(graph: Graph, target: Target) -> Compilation:
-    """The first passes, up to a program that can be searched: ``winners`` may then be given."""
+    """The first passes, up to a program that can be searched."""
     state = Compilation(graph, target, target.machine(), Program((), {}, {}, (), {}, {}))
     _pass(state, PASSES[:LOWERED], "graph")
     return state
@@ -101,7 +99,7 @@ def _reports(state: Compilation) -> tuple[KernelReport, ...]:
         step.function for step in all_steps(state.program.steps) if isinstance(step, Kernel)
     )
     predicted = {name: seconds((one,), state.machine) for name, one in state.nests.items()}
-    known = state.applied.winners if state.applied is not None else {}
+    known = {name: state.found.get(name, NOTHING_FOUND) for name in state.nests}
     return tuple(
         KernelReport(
             name=name,
@@ -110,19 +108,12 @@ def _reports(state: Compilation) -> tuple[KernelReport, ...]:
             calls=calls[name],
             flops=bounds(one.work)[1],
             bytes=sum(_most_bytes(buffer.shape, buffer.dtype.bytes) for buffer in one.parameters),
-            seconds=_share(known.get(name), predicted[name], state.machine),
+            seconds=known[name].seconds,
             predicted_seconds=predicted[name],
-            rules=known[name].rules if name in known else (),
+            rules=known[name].rules,
         )
         for name, one in state.nests.items()
     )
-
-
-def _share(winner: Winner | None, predicted: float, machine: Machine) -> float | None:
-    """A kernel's part of the measured time of its group, by what was predicted."""
-    if winner is None or winner.seconds is None:
-        return None
-    return winner.seconds * predicted / seconds(winner.candidate.nests, machine)
 
 
 def _most_bytes(shape: tuple[Dim, ...], element: int) -> int:

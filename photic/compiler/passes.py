@@ -6,7 +6,7 @@ read before it is made is refused. With PHOTIC_DUMP set, every pass writes what 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from photic.codegen.clike import Source, render
@@ -14,7 +14,6 @@ from photic.codegen.entry import Addresses, entry_source
 from photic.compiler.artifact import Array
 from photic.compiler.constants import evaluate_constants
 from photic.compiler.memory import MemoryPlan, plan_memory
-from photic.compiler.winners import Applied, Winner, apply_winners
 from photic.forms.graph_check import check_graph
 from photic.forms.graph_text import print_graph
 from photic.forms.program_text import print_program
@@ -25,21 +24,36 @@ from photic.loops.combine import combined
 from photic.loops.layout import relaid
 from photic.loops.lower import lower
 from photic.loops.nest import Nest, print_nest
-from photic.loops.plan import Choice, best_known, choose
+from photic.loops.plan import Choice, Decide, best_known, choose
 from photic.loops.target import Machine
 from photic.targets.registry import Target
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search tells of a kernel: seconds of a call, if measured, and the rules behind it."""
+
+    seconds: float | None
+    rules: tuple[str, ...]
+
+
+NOTHING_FOUND = Found(None, ())
+
+
 @dataclass(slots=True)
 class Compilation:
-    """What the passes have made so far."""
+    """What the passes have made so far.
+
+    A search may put kernels with nests of their own into a lowered program, decide how others are
+    arranged (``decided``), and tell what it ``found``, all by the kernels' names.
+    """
 
     graph: Graph
     target: Target
     machine: Machine
     program: Program
-    winners: Mapping[str, Winner] = field(default_factory=dict)
-    applied: Applied | None = None
+    decided: dict[str, Decide] = field(default_factory=dict)
+    found: dict[str, Found] = field(default_factory=dict)
     choices: dict[str, Choice] = field(default_factory=dict)
     nests: dict[str, Nest] = field(default_factory=dict)
     memory: MemoryPlan = field(default_factory=lambda: MemoryPlan({}, 0, 0, 0))
@@ -80,17 +94,11 @@ def _combine(state: Compilation) -> None:
     state.program = combined(state.program)
 
 
-def _apply(state: Compilation) -> None:
-    state.applied = apply_winners(state.program, state.winners)
-    state.program, state.nests = state.applied.program, state.applied.nests
-
-
 def _choose(state: Compilation) -> None:
-    constants, found = _constant_parameters(state.program), state.applied
-    assert found is not None
+    constants = _constant_parameters(state.program)
     for name, function in state.program.functions.items():
         if name not in state.nests:
-            decide = found.decided.get(name, best_known)
+            decide = state.decided.get(name, best_known)
             state.choices[name] = choose(function, constants[name], state.machine, decide)
 
 
@@ -198,11 +206,6 @@ def _nests_text(state: Compilation) -> str:
     return "\n".join(map(print_nest, state.nests.values()))
 
 
-def _winners_text(state: Compilation) -> str:
-    found = state.applied.winners if state.applied is not None else {}
-    return "".join(f"{name}: {dict(one.choices)}\n" for name, one in found.items())
-
-
 def _choices_text(state: Compilation) -> str:
     return "".join(f"{name}: {_choice_text(one)}\n" for name, one in state.choices.items())
 
@@ -231,15 +234,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("evaluate", "graph", ("graph",), ("graph",), _evaluate, _graph_text),
     Pass("lower", "", ("graph",), ("program",), _lower, _program_text),
     Pass("combine", "", ("program",), ("program",), _combine, _program_text),
-    Pass(
-        "apply",
-        "search",
-        ("program", "winners"),
-        ("program", "nests", "applied"),
-        _apply,
-        _winners_text,
-    ),
-    Pass("choose", "", ("program", "applied"), ("choices",), _choose, _choices_text),
+    Pass("choose", "", ("program",), ("choices",), _choose, _choices_text),
     Pass("lay_out", "", ("program", "choices"), ("program", "constants"), _lay_out, _layouts_text),
     Pass(
         "arrange",
@@ -260,7 +255,7 @@ PASSES: tuple[Pass, ...] = (
 
 def check_order(passes: tuple[Pass, ...], given: str) -> None:
     """An assertion that nothing but what is given is read before it is made."""
-    known = {given, "winners"}
+    known = {given}
     for one in passes:
         missing = set(one.reads) - known
         assert not missing, f"pass {one.name} reads {missing} before it is made"

@@ -405,10 +405,10 @@ def _extremum(
         return _stored(state, statement, path, where, value)
     fresh = _beside(state, f"{statement.target.name}_next", where)
     parts = _stored(state, statement, path, (fresh, where[1]), value)
-    for one in {_weight_name(each): each for each in scaled}.values():
+    for one in {_weight_name(state, each): each for each in scaled}.values():
         assert one.weight is not None
         factor = _weighed(one.weight, form.load(*where), form.load(fresh, where[1]))
-        beside = _beside(state, _weight_name(one), where)
+        beside = _beside(state, _weight_name(state, one), where)
         parts += _stored(state, statement, path, (beside, where[1]), factor)
     return parts + _stored(state, statement, path, where, form.load(fresh, where[1]))
 
@@ -418,15 +418,20 @@ def _beside(state: _State, name: str, where: tuple[Buffer, tuple[Dim, ...]]) -> 
     return state.extra.setdefault(name, Buffer(name, where[0].shape, where[0].dtype))
 
 
-def _weight_name(statement: Statement) -> str:
-    assert statement.weight is not None
-    return f"{statement.running}_w{abs(hash(str(statement.weight.value))) % 10**6}"
+def _weight_name(state: _State, statement: Statement) -> str:
+    """One name for equal weights of one extremum: that of the first accumulator with it."""
+    first = next(
+        one
+        for one in state.region.statements
+        if (one.running, one.weight) == (statement.running, statement.weight)
+    )
+    return f"{statement.running}_{first.target.name}"
 
 
 def _extra(state: _State, statement: Statement, path: Path) -> tuple[Buffer, tuple[Dim, ...]]:
     """Where the weight of an accumulator is kept."""
     home = state.homes[statement.running]
-    return state.extra[_weight_name(statement)], _place(state, home, path)
+    return state.extra[_weight_name(state, statement)], _place(state, home, path)
 
 
 def _weighed(weight: Weight, old: Expr, new: Expr) -> Expr:

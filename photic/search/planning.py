@@ -126,7 +126,7 @@ def _moves(nodes: dict[str, dict[str, object]]) -> dict[str, list[Move]]:
         children = [nodes[child] for child in node["children"]]  # type: ignore[attr-defined]
         states = tuple(str(c["eclass"]) for c in children if str(c["eclass"]).startswith("Plan-"))
         if node["op"] in ("Then", "Loop", "Tile"):
-            detail = "" if node["op"] == "Then" else str(children[0]["op"]).strip('"')
+            detail = str(children[0]["op"]).strip('"')
             move = Move(str(node["op"]), detail, states)
             found.setdefault(str(node["eclass"]), []).append(move)
     return found

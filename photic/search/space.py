@@ -27,11 +27,11 @@ from photic.loops.target import Machine
 from photic.search.choosing import prefixed
 from photic.search.extract import choose as choose_values
 from photic.search.extract import region_of, runnable, stored_by_default
-from photic.search.partition import LARGE_BYTES, Work
 from photic.search.planning import Plans, pick_plan, plans_of
 from photic.search.region import shared_axes
 from photic.search.rules import rules_without
 from photic.search.run import LIMITS, EGraph, saturate
+from photic.search.work import LARGE_BYTES, Work
 
 AS_WRITTEN = "as written"
 SPACE_VERSION = "1"  # changes when a label comes to mean another candidate

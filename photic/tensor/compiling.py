@@ -18,6 +18,7 @@ from photic.tensor.program import Program, Report
 from photic.tensor.store import load_program
 from photic.tensor.tensor import Tensor
 from photic.tuning.tune import Options, open_records, tune
+from photic.tuning.winners import apply_winners
 
 DEFAULT_TARGET = "c"
 KNOWN_TOPICS = (*TOPICS, "placement")
@@ -50,7 +51,7 @@ def compile(
     options = _options(search, seed, without, precision)
     state = prepared(graph, chosen)
     tuned = tune(state.program, chosen, options)
-    state.winners = tuned.winners
+    apply_winners(state, tuned.winners)
     artifact = finished(state)
     program = Program(artifact, chosen.load(chosen.build(artifact.source)))
     program.report = Report(

@@ -20,8 +20,8 @@ from photic.ir.dim import Atom, Dim, Symbol, substitute, symbols
 from photic.ir.index import Buffer
 from photic.ir.program import Layout
 from photic.loops.layout import elements, relaid
-from photic.search.partition import Work
 from photic.search.space import Candidate
+from photic.search.work import Work
 from photic.targets.measure import Slot, Trial
 from photic.targets.process import Remote
 

@@ -18,14 +18,12 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from photic.base.trace import emit
-from photic.compiler.winners import Winner
 from photic.forms.candidate_check import Arrays, Right, Sizes, check, sizes_to_try
 from photic.ir.program import Program
 from photic.loops.nest import print_nest
 from photic.loops.plan import best_known
 from photic.search.choosing import replaying
 from photic.search.cost import seconds as predicted_seconds
-from photic.search.partition import Group, Work, partition
 from photic.search.rules import TOPICS
 from photic.search.space import (
     AS_WRITTEN,
@@ -37,12 +35,14 @@ from photic.search.space import (
     space_of,
 )
 from photic.search.tree import Draw, Proposer, Tree, drawing
+from photic.search.work import Work
 from photic.storage.files import cache_folder, reading_folders
 from photic.storage.record import Record, record_key
 from photic.storage.records import RECORDS_FILE, Records
 from photic.targets.measure import Outcome, Timed, beats, measure, ratio
 from photic.targets.process import Remote
 from photic.targets.registry import Target
+from photic.tuning.partition import Group, partition
 from photic.tuning.trial import (
     Source,
     called,
@@ -52,6 +52,7 @@ from photic.tuning.trial import (
     symbols_of,
     trial_of,
 )
+from photic.tuning.winners import Winner
 
 BATCH = 8  # candidates of a turn: one call of the compiler
 LEAST_SECONDS = 0.5  # of a race that is begun
@@ -152,7 +153,8 @@ def tune(program: Program, target: Target, options: Options) -> Tuned:
         if one.choices
     }
     total = sum(one.candidates for one in regions.values())
-    return Tuned(winners, total, time.monotonic() - start, stopped, matches)
+    spent = time.monotonic() - start if options.seconds > 0 else 0.0
+    return Tuned(winners, total, spent, stopped, matches)
 
 
 def _region(

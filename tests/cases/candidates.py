@@ -11,13 +11,14 @@ from collections.abc import Mapping
 import photic as ph
 from photic.compiler.compile import finished, prepared
 from photic.compiler.passes import PASSES, Compilation
-from photic.compiler.winners import Winner
 from photic.loops.target import Machine
 from photic.search.choosing import Choose, randomly, recording
-from photic.search.partition import Work, partition
 from photic.search.space import build, is_small, space_of
+from photic.search.work import Work
 from photic.targets.registry import target_named
 from photic.tensor.compiling import graph_of
+from photic.tuning.partition import partition
+from photic.tuning.winners import Winner, apply_winners
 
 TRIES = 20  # for a candidate whose scratch is small
 
@@ -39,7 +40,7 @@ def give_winners(state: Compilation, seed: int) -> None:
     """Let a random candidate win for every group of kernels."""
     works = {group.work.text(): group.work for group in partition(state.program)[1]}
     works = {text: one for text, one in works.items() if is_read(one)}
-    state.winners = {text: winner(one, state.machine, seed) for text, one in works.items()}
+    apply_winners(state, {text: winner(one, state.machine, seed) for text, one in works.items()})
 
 
 def is_read(work: Work) -> bool:

@@ -14,9 +14,9 @@ import pytest
 import photic as ph
 from photic.ir.graph import Graph
 from photic.loops.lower import lower
-from photic.search.partition import partition
 from photic.storage import files
 from photic.targets.c import toolchain
+from photic.tuning.partition import partition
 
 Make = Callable[[ph.Tensor], ph.Tensor]
 X = np.arange(24, dtype=np.float32).reshape(4, 6) / 7 - 1

@@ -26,13 +26,13 @@ import photic as ph
 from photic.base.errors import PhoticWarning
 from photic.base.trace import Event, listening
 from photic.compiler.compile import prepared
-from photic.search.partition import partition
 from photic.storage import files
 from photic.storage.record import Record
 from photic.storage.records import Records
 from photic.targets.c import toolchain
 from photic.targets.registry import target_named
 from photic.tensor.compiling import graph_of
+from photic.tuning.partition import partition
 from photic.tuning.tune import RECORDS_FILE, Options, tune
 
 ROWS, COLUMNS = 19, 33

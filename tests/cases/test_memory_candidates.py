@@ -16,11 +16,12 @@ from cases.test_rew_windows import windowed
 import photic as ph
 from photic.compiler.compile import prepared
 from photic.forms.candidate_check import Arrays, Right, Sizes, check, sizes_to_try
-from photic.search.partition import Work, partition
 from photic.search.space import Candidate
+from photic.search.work import Work
 from photic.targets.process import Remote
 from photic.targets.registry import target_named
 from photic.tensor.compiling import graph_of
+from photic.tuning.partition import partition
 from photic.tuning.trial import called, meaning_of, source_of, symbols_of, trial_of
 
 SEEDS = range(3)

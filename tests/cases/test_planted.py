@@ -18,9 +18,9 @@ from photic.base.trace import Event, listening
 from photic.compiler.compile import prepared
 from photic.forms.candidate_check import Right, Wrong
 from photic.search.choosing import Choose
-from photic.search.partition import Work
 from photic.search.space import Candidate
 from photic.search.tree import Draw, Drawn
+from photic.search.work import Work
 from photic.storage.records import Records
 from photic.targets.registry import target_named
 from photic.tensor.compiling import graph_of

@@ -14,12 +14,13 @@ from photic.compiler.compile import prepared
 from photic.forms.candidate_check import Right, check
 from photic.loops.arrange import Leaf, Open, Plan
 from photic.search.choosing import Choose
-from photic.search.partition import Work, partition
 from photic.search.planning import Move, Plans
 from photic.search.space import Candidate, Space
+from photic.search.work import Work
 from photic.targets.process import Remote
 from photic.targets.registry import target_named
 from photic.tensor.compiling import graph_of
+from photic.tuning.partition import partition
 from photic.tuning.trial import called, meaning_of, source_of
 
 

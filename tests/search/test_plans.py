@@ -26,8 +26,8 @@ from photic.loops.plan import best_known
 from photic.loops.statements import Region, Statement
 from photic.loops.target import Machine
 from photic.search.choosing import replaying
-from photic.search.partition import Work
 from photic.search.space import Candidate, Space, build, space_of
+from photic.search.work import Work
 
 # The machine that the nests were written for; the compiler splits its vectors for others.
 WIDE = Machine(vector_bytes=64, vector_registers=32, cores=2, cache_bytes=1 << 21)

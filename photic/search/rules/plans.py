@@ -10,7 +10,7 @@ from __future__ import annotations
 
 PLAN_SORTS = """
 (sort Axes (Set String))
-(datatype Plan (Todo i64 i64 Axes) (Group i64 i64 Axes) (Then Plan Plan) (Loop String Plan)
+(datatype Plan (Todo i64 i64 Axes) (Group i64 i64 Axes) (Then i64 Plan Plan) (Loop String Plan)
   (Tile i64 Axes))
 (function join (i64 i64 String) i64 :no-merge)
 (function share (i64 i64 String) i64 :merge (max old new))
@@ -36,7 +36,7 @@ PLAN_RULES: tuple[tuple[str, str, str, str], ...] = (
     (
         "cut",
         "(= e (Todo lo hi o)) (between lo mid hi)",
-        "(union e (Then (Group lo mid o) (Todo mid hi o)))",
+        "(union e (Then mid (Group lo mid o) (Todo mid hi o)))",
         "the first ones alone; outside all loops this is a border between kernels",
     ),
     (

@@ -14,36 +14,10 @@ from dataclasses import dataclass, replace
 
 from photic.ir import index as form
 from photic.ir.dim import Atom, Dim, bounds, mul, product, var
-from photic.ir.index import Buffer, Store
 from photic.ir.program import Branch, Kernel, Program, Repeat, Step, all_steps, touched
+from photic.search.work import LARGE_BYTES, Work
 
 MOST_STORES = 12  # of a group: so many saturate in a moment
-LARGE_BYTES = 1 << 14  # a constant of more is laid out for its reader
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """Stores in order over buffers b0, b1, ... by first use; only they read ``temporary`` ones."""
-
-    stores: tuple[Store, ...]
-    temporary: frozenset[str]
-    constants: frozenset[str]
-
-    @property
-    def buffers(self) -> tuple[Buffer, ...]:
-        """Every buffer, by number."""
-        found = dict.fromkeys(
-            buffer
-            for store in self.stores
-            for buffer in (store.buffer, *(one.buffer for one in form.loads(store.value)))
-        )
-        return tuple(sorted(found, key=lambda one: int(one.name[1:])))
-
-    def text(self) -> str:
-        """All that a search depends on, for the keys of records."""
-        kinds = (self.temporary, self.constants)
-        lines = [f"{b} {[b.name in kind for kind in kinds]}" for b in self.buffers]
-        return "\n".join([*lines, *map(str, self.stores)])
 
 
 @dataclass(frozen=True, slots=True)
