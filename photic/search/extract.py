@@ -186,6 +186,21 @@ def stored_by_default(graph: EGraph, choice: Choice) -> frozenset[int]:
     return frozenset(stored)
 
 
+def staged_loads(graph: EGraph, choice: Choice) -> list[int]:
+    """Loads inside reductions of what has several axes: a copy of a tile may lie better."""
+    numbers = order(choice, graph.roots)
+    bodies = [choice[one].children[-1] for one in numbers if choice[one].op in ("Reduce", "Fold")]
+    inside = set[int]().union(*(_cone(choice, one, ()) for one in bodies))
+    return [
+        one
+        for one in numbers
+        if one in inside
+        and choice[one].op == "Leaf"
+        and isinstance(graph.table.leaves[int(choice[one].attributes[0])].attribute, Access)
+        and len(graph.free[one]) > 1
+    ]
+
+
 # --- statements -----------------------------------------------------------------------------
 
 
@@ -230,7 +245,7 @@ class _Builder:
             node = self.choice[number]
             if node.op == "Fold":
                 self.fold(number)
-            elif number in self.stored and node.children:
+            elif number in self.stored:
                 self.store(number)
             else:
                 self.known[number] = self.operation(number, {})

@@ -26,7 +26,8 @@ from photic.loops.statements import Region
 from photic.loops.target import Machine
 from photic.search.choosing import prefixed
 from photic.search.extract import choose as choose_values
-from photic.search.extract import region_of, runnable, stored_by_default
+from photic.search.extract import region_of, runnable, staged_loads, stored_by_default
+from photic.search.language import ENode
 from photic.search.planning import Plans, pick_plan, plans_of
 from photic.search.region import shared_axes
 from photic.search.rules import rules_without
@@ -34,10 +35,11 @@ from photic.search.run import LIMITS, EGraph, saturate
 from photic.search.work import LARGE_BYTES, Work
 
 AS_WRITTEN = "as written"
-SPACE_VERSION = "1"  # changes when a label comes to mean another candidate
+SPACE_VERSION = "2"  # changes when a label comes to mean another candidate
 TILE_SIZES = (1, 8, 16, 32, 64, 96, 128, 256, 512)
 MOST_SCRATCH_BYTES = 4 << 20  # of one thread; more would not stay in a cache
-MOST_REGIONS = 8  # alternatives of values
+MOST_REGIONS = 12  # alternatives of values
+STAGED = 3  # extractions of which copies of inputs are tried
 EXTRACTIONS = 40  # tries to find so many
 SPREAD = 1.5  # of the logarithm of the prior costs of values, after the first try
 MOST_VALUES = 800  # of a region: more are not put into an e-graph
@@ -97,11 +99,8 @@ def _wanting_layouts(work: Work, store: Store) -> bool:
 
 def _regions(graph: EGraph, stores: Sequence[Store]) -> Iterator[Region]:
     """Different regions of statements: by prior costs, then by costs changed at random."""
-    rng, found = random.Random(0), set[str]()
-    for number in range(EXTRACTIONS):
-        choice = choose_values(graph, rng, SPREAD if number else 0.0, {})
-        choice = runnable(graph, choice)
-        stored = stored_by_default(graph, choice)
+    found = set[str]()
+    for choice, stored in _extractions(graph):
         region = region_of(graph, choice, stored, stores)
         text = str(region)
         if text not in found and 0 < len(region.statements) <= MANY_STATEMENTS:
@@ -109,6 +108,17 @@ def _regions(graph: EGraph, stores: Sequence[Store]) -> Iterator[Region]:
             yield region
         if len(found) == MOST_REGIONS:
             return
+
+
+def _extractions(graph: EGraph) -> Iterator[tuple[dict[int, ENode], frozenset[int]]]:
+    """Choices of operations with what is stored; copies of what is read are stored or not."""
+    rng = random.Random(0)
+    for number in range(EXTRACTIONS):
+        choice = runnable(graph, choose_values(graph, rng, SPREAD if number else 0.0, {}))
+        stored = stored_by_default(graph, choice)
+        yield choice, stored
+        if number < STAGED:
+            yield from ((choice, stored | {one}) for one in staged_loads(graph, choice))
 
 
 # --- building -------------------------------------------------------------------------------
