@@ -8,7 +8,6 @@ whose oracle is the evaluator in float64.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -69,8 +68,7 @@ def outline(nest: Nest, names: Mapping[str, str]) -> str:
         return " ".join(found)
 
     def named(name: str) -> str:
-        head, *rest = re.sub(r"_w\d+", "_weight", name).split("_")
-        return "_".join([names.get(head, head), *rest])
+        return "_".join(names.get(part, part) for part in name.split("_"))
 
     return "\n".join(lines(nest.body, "")) + "\n"
 
@@ -119,18 +117,23 @@ def test_a_product_with_a_relaid_constant_and_a_register_tile_of_six_rows_is_in_
 
 
 def attention() -> ph.Tensor:
-    """Causal, with the queries given transposed: a staged copy of them is not a choice."""
-    q = ph.input("q", (HEADS, DEPTH, QUERIES))
+    """Causal attention as its definition says."""
+    q = ph.input("q", (HEADS, QUERIES, DEPTH))
     k, v = ph.input("k", (HEADS, KEYS, DEPTH)), ph.input("v", (HEADS, KEYS, WIDTH))
-    scores = ph.swapaxes(q, -1, -2) @ ph.swapaxes(k, -1, -2) * (1 / math.sqrt(DEPTH))
+    scores = q @ ph.swapaxes(k, -1, -2) * (1 / math.sqrt(DEPTH))
     seen = ph.arange(KEYS) < ph.arange(QUERIES)[:, None] + (KEYS - QUERIES + 1)
     return weights(ph.where(seen, scores, -math.inf), math.e) @ v
 
 
 def streaming(space: Space) -> int:
-    """The number of the alternative in which both sums are accumulators of one fold."""
-    sums = [sum(one.weight is not None for one in each.statements) for each in space.regions]
-    return sums.index(2)
+    """The alternative in which both sums are accumulators of one fold, and queries are copied."""
+
+    def fits(region: Region) -> bool:
+        copies = (one for one in region.statements if one.value.op == "load")
+        is_copied = [extents_of(one) for one in copies] == [{HEADS, QUERIES, DEPTH}]
+        return is_copied and sum(one.weight is not None for one in region.statements) == 2
+
+    return next(number for number, one in enumerate(space.regions) if fits(one))
 
 
 def roles(region: Region) -> dict[str, str]:
@@ -144,7 +147,8 @@ def roles(region: Region) -> dict[str, str]:
         elif one.running:
             role = "share"
         else:
-            role = {"sum": "score", "max": "largest"}.get(one.value.op, "inverse")
+            kinds = {"load": "copy", "sum": "score", "max": "largest"}
+            role = kinds.get(one.value.op, "inverse")
         found[one.target.name] = role
     return found
 
@@ -154,7 +158,7 @@ def attention_nest() -> tuple[Work, Candidate, dict[str, str]]:
     work, space = only_work({"y": attention()})
     number = streaming(space)
     region = space.regions[number]
-    sizes = {HEADS: "head", QUERIES: "query", KEYS: "key", WIDTH: "value"}
+    sizes = {HEADS: "head", QUERIES: "query", KEYS: "key", WIDTH: "value", DEPTH: "depth"}
     names = roles(region) | named_by_extent(region, sizes)
     axes = {
         names[name]: axis for name, axis in space.plans_for(number).axes.items() if name in names
@@ -162,8 +166,9 @@ def attention_nest() -> tuple[Work, Candidate, dict[str, str]]:
     named = {role: name for name, role in names.items()}
     count = len(region.statements)
     last = max(k for k, one in enumerate(region.statements) if one.running)
-    fold = Open(axes["key"], leaves(range(last + 1)))
-    plan = Open(axes["head"], Open(axes["query"], then(fold, leaves(range(last + 1, count)))))
+    fold = Open(axes["key"], leaves(range(1, last + 1)))
+    rest = leaves(range(last + 1, count))
+    plan = Open(axes["head"], Open(axes["query"], then(Leaf(0), fold, rest)))
     query, key, value = (named[name] for name in ("query", "key", "value"))
     known = {f"tile {query}": "64", f"tile {key}": "64", "innermost": query}
     for role in ("score", "mixed", "total"):
@@ -177,6 +182,8 @@ def attention_nest() -> tuple[Work, Candidate, dict[str, str]]:
 ATTENTION = """\
 parallel head_o : 2
   parallel query_o : 2
+    serial depth : 64
+      copy [query_i_v:4x16]
     largest [query_i_v:4x16]
     serial value : 48
       mixed [query_i_v:4x16]
@@ -186,7 +193,7 @@ parallel head_o : 2
         serial key_i_t : 16
           score [key_i_u:4 query_i_v:4x16]
         largest_next [query_i_v:4x16]
-        largest_weight [query_i_v:4x16]
+        largest_mixed [query_i_v:4x16]
         largest [query_i_v:4x16]
         serial key_i : 64
           share [query_i_v:4x16]
@@ -209,7 +216,7 @@ def test_streaming_attention_keeps_tiles_only_and_skips_what_is_masked() -> None
     work, made, names = attention_nest()
     assert not made.stored and made.is_finite
     rows = {"largest": (64,), "total": (64,), "inverse": (64,)}
-    tiles = {"score": (64, 64), "share": (64, 64), "mixed": (WIDTH, 64)}
+    tiles = {"score": (64, 64), "share": (64, 64), "mixed": (WIDTH, 64), "copy": (DEPTH, 64)}
     assert scratch(made, names) == rows | tiles
     require_right(work, made)
 

@@ -146,7 +146,6 @@ def test_random_candidates_of_a_program_are_right(name: str, remote: Remote) -> 
 # --- the same again -------------------------------------------------------------------------
 
 
-@pytest.mark.xfail(reason="cuts of a plan share one label", strict=True)
 def test_a_candidate_comes_back_from_its_choices() -> None:
     for make in PROGRAMS.values():
         for work in works_of(make()):
