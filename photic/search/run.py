@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal
@@ -80,8 +80,13 @@ class _Guard:
         return self.kind is not None
 
 
-def saturate(values: Iterable[Expr], rules: Iterable[Rule], limits: Limits) -> EGraph:
-    """All that the rules prove equal to the values (the roots, in order) and to their parts."""
+def saturate(
+    values: Iterable[Expr], rules: Iterable[Rule], limits: Limits, more: Sequence[str] = ()
+) -> EGraph:
+    """All that the rules prove equal to the values (the roots, in order) and to their parts.
+
+    ``more`` are lines of other terms, which may be roots too.
+    """
     from egglog.bindings import EGraph as Engine
 
     values, rules, start = tuple(values), tuple(rules), time.perf_counter()
@@ -89,17 +94,17 @@ def saturate(values: Iterable[Expr], rules: Iterable[Rule], limits: Limits) -> E
     engine, guard = Engine(), _Guard()
     # terms before rules: after them each costs ten times as long
     _run(engine, SORTS)
-    lines = terms.splitlines()
+    lines = [*terms.splitlines(), *more]
     for first in range(0, len(lines), LINES):  # one long text takes quadratic time and memory
         _run(engine, "\n".join(lines[first : first + LINES]))
     _run(engine, "\n".join([FACTS, *(rule.text() for rule in rules)]))
     with guard:
         stopped, counts = _steps(engine, limits, start)
         matches = {rule.name: counts[rule.name] for rule in rules}
-        graph = _read(engine, table, len(values), stopped, matches)
+        graph = _read(engine, table, stopped, matches)
     if guard.kind is not None:
         assert rules, f"the facts contradict one another: {guard.problem}"
-        graph = replace(saturate(values, (), limits), stopped=guard.kind, problem=guard.problem)
+        graph = replace(saturate(values, (), limits, more), stopped=guard.kind, problem=guard.problem)
     seconds = time.perf_counter() - start
     emit("search", "saturate", stopped=graph.stopped, rows=graph.rows, seconds=seconds)
     return graph
@@ -126,20 +131,6 @@ def _steps(engine: Engine, limits: Limits, start: float) -> tuple[Stop, Counter[
             break
     _run(engine, "(run-schedule (saturate (run normal)))")
     return stopped, matches
-
-
-def minimal_rules(
-    values: Iterable[Expr], rules: Iterable[Rule], limits: Limits, goal: Callable[[EGraph], bool]
-) -> tuple[Rule, ...]:
-    """A set of rules that still reaches the goal, and without any one of them does not."""
-    values, rules = tuple(values), tuple(rules)
-    matches = saturate(values, rules, limits).matches
-    needed = tuple(rule for rule in rules if matches.get(rule.name, 1))
-    for rule in needed:
-        rest = tuple(one for one in needed if one is not rule)
-        if goal(saturate(values, rest, limits)):
-            needed = rest
-    return needed
 
 
 # --- reading --------------------------------------------------------------------------------
@@ -174,9 +165,7 @@ class _Reader:
         return ENode(name, tuple(attributes), tuple(children))
 
 
-def _read(
-    engine: Engine, table: Table, roots: int, stopped: Stop, matches: dict[str, int]
-) -> EGraph:
+def _read(engine: Engine, table: Table, stopped: Stop, matches: dict[str, int]) -> EGraph:
     functions = engine.freeze().functions
     reader = _Reader(engine, {}, {})
     tops = {
@@ -192,7 +181,7 @@ def _read(
             classes.setdefault(reader.number(row.output), []).append(node)
     return EGraph(
         {number: tuple(nodes) for number, nodes in classes.items()},
-        tuple(tops[number] for number in range(roots)),
+        tuple(tops[number] for number in sorted(tops)),
         _free(classes, table),
         _vanishing(reader, functions["neutral"].rows, classes),
         table,

@@ -25,10 +25,12 @@ from photic.loops.plan import choose as choose_tile
 from photic.loops.statements import Region
 from photic.loops.target import Machine
 from photic.search.choosing import prefixed
+from photic.search.extract import Choice as Operations
 from photic.search.extract import choose as choose_values
 from photic.search.extract import region_of, runnable, staged_loads, stored_by_default
 from photic.search.language import ENode
 from photic.search.planning import Plans, pick_plan, plans_of
+from photic.search.proof import rules_behind
 from photic.search.region import shared_axes
 from photic.search.rules import rules_without
 from photic.search.run import LIMITS, EGraph, saturate
@@ -68,6 +70,7 @@ class Space:
     machine: Machine
     graph: EGraph | None
     regions: tuple[Region, ...]
+    choices: tuple[Operations, ...]
     plans: dict[int, Plans] = field(default_factory=dict)
 
     def plans_for(self, number: int) -> Plans:
@@ -76,17 +79,25 @@ class Space:
             self.plans[number] = plans_of(self.regions[number])
         return self.plans[number]
 
+    def rules_of(self, number: int, is_late: Callable[[], bool]) -> tuple[str, ...]:
+        """The rules that one alternative needs; none once it is late."""
+        assert self.graph is not None
+        values = [one.value for one in shared_axes(self.work.stores, self.work.temporary)]
+        given = self.graph, values, self.choices[number], rules_without()
+        return tuple(rule.name for rule in rules_behind(*given, is_late))
+
 
 def space_of(work: Work, machine: Machine, without: Sequence[str]) -> Space:
     """The space of a work without some topics of rules (``placement``: kernels as written)."""
     is_laid_out = any(_wanting_layouts(work, one) for one in work.stores)
     is_large = sum(len(list(form.walk(one.value))) for one in work.stores) > MOST_VALUES
     if is_laid_out or is_large or "placement" in without:
-        return Space(work, machine, None, ())
+        return Space(work, machine, None, (), ())
     stores = shared_axes(work.stores, work.temporary)
     graph = saturate([one.value for one in stores], rules_without(*without), LIMITS)
-    regions = tuple(_regions(graph, stores))
-    return Space(work, machine, graph, regions)
+    found = list(_regions(graph, stores))
+    regions, choices = tuple(one for one, _ in found), tuple(one for _, one in found)
+    return Space(work, machine, graph, regions, choices)
 
 
 def _wanting_layouts(work: Work, store: Store) -> bool:
@@ -97,7 +108,7 @@ def _wanting_layouts(work: Work, store: Store) -> bool:
     )
 
 
-def _regions(graph: EGraph, stores: Sequence[Store]) -> Iterator[Region]:
+def _regions(graph: EGraph, stores: Sequence[Store]) -> Iterator[tuple[Region, Operations]]:
     """Different regions of statements: by prior costs, then by costs changed at random."""
     found = set[str]()
     for choice, stored in _extractions(graph):
@@ -105,7 +116,7 @@ def _regions(graph: EGraph, stores: Sequence[Store]) -> Iterator[Region]:
         text = str(region)
         if text not in found and 0 < len(region.statements) <= MANY_STATEMENTS:
             found.add(text)
-            yield region
+            yield region, choice
         if len(found) == MOST_REGIONS:
             return
 

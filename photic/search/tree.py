@@ -1,11 +1,12 @@
 """Three ways to propose candidates, alike in everything but how choices are answered.
 
-``Tree``: Monte Carlo tree search. Choices met in the same order form a tree; a draw walks it by UCT
-and, below it, follows what the best so far did or chance. Every draw is rewarded by the cost
-model's prediction, one that was measured by its time. ``Blind``: at random. ``Mutation``: the best
-so far with some choices made again. Each draws several candidates a proposal into a pool, from
-which the best predicted is taken: all three share generator and prior. Same seed, same proposals as
-long as the measured times are the same.
+``Tree``: Monte Carlo tree search. Choices met in the same order form a tree; half of the draws walk
+it by UCT, and below it by chance or as one of the best so far did; the other half are one of the
+best with some choices made again. Every draw is rewarded by the cost model's prediction, one that
+was measured by its time. ``Blind``: at random. ``Mutation``: the best so far with some choices made
+again. Each draws several candidates a proposal into a pool, from which the best predicted is taken:
+all three share generator and prior. Same seed, same proposals as long as the measured times are the
+same.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from statistics import median
 from typing import Protocol
 
 from photic.search.choosing import Choose, randomly, recording, replaying, weights
@@ -23,7 +25,9 @@ MOST_WAITING = 200  # drawn and not proposed yet; the best predicted of more are
 EXPLORATION = 1.0  # weight of rarely visited options against rewards in 0..1
 TINY = 1e-6  # between equals chance decides
 AGAIN = 0.15  # chance that mutation makes a choice again
-FOLLOWED = 0.5  # of the draws go on, below the tree, as the best so far
+WALKED = 0.5  # of the tree search's draws walk the tree; the others change one of the best
+FOLLOWED = 0.5  # of the walks go on, below the tree, as one of the best
+BEST = 8  # so many of the best so far are followed
 TRUST = 0.7  # of a predicted reward, where nothing was measured
 GOOD = 0.5  # a reward for which the whole way becomes part of the tree
 
@@ -127,9 +131,10 @@ class Tree:
     rng: random.Random
     pool: _Pool = field(default_factory=_Pool)
     nodes: dict[Trail, _Node] = field(default_factory=dict)
-    best: dict[str, str] = field(default_factory=dict)
+    best: dict[Trail, float] = field(default_factory=dict)
     best_seconds: float = math.inf
     best_predicted: float = math.inf
+    offs: list[float] = field(default_factory=list)
 
     def propose(self, draw: Draw) -> Drawn | None:
         """The best predicted of several walks."""
@@ -139,17 +144,31 @@ class Tree:
             if drawn is not None:
                 self.best_predicted = min(self.best_predicted, drawn.predicted_seconds)
                 self._reward(drawn.trail, TRUST * self.best_predicted / drawn.predicted_seconds)
+                off = median(self.offs) if self.offs else 1.0
+                self._keep(drawn.trail, off * drawn.predicted_seconds)
             return drawn
 
         return self.pool.take(rewarded, self._walk)
 
+    def _keep(self, trail: Trail, seconds: float) -> None:
+        """Note the time of a way, measured or expected; only the best stay."""
+        self.best[trail] = seconds
+        if len(self.best) > BEST:
+            del self.best[max(self.best, key=lambda one: self.best[one])]
+
+    def _like_one(self) -> Choose:
+        """As one of the best, some choices made again."""
+        trail = self.rng.choice(list(self.best))
+        kept = {key: label for key, label in trail if self.rng.random() > AGAIN}
+        return replaying(kept, randomly(self.rng))
+
     def _walk(self) -> Choose:
+        if self.best and self.rng.random() > WALKED:
+            return self._like_one()
         trail: list[tuple[str, str]] = []
         is_inside = True
-        below = randomly(self.rng)
-        if self.rng.random() < FOLLOWED:
-            kept = {key: label for key, label in self.best.items() if self.rng.random() > AGAIN}
-            below = replaying(kept, below)
+        is_followed = bool(self.best) and self.rng.random() < FOLLOWED
+        below = self._like_one() if is_followed else randomly(self.rng)
 
         def answer(key: str, options: Sequence[str]) -> int:
             nonlocal is_inside
@@ -173,8 +192,10 @@ class Tree:
 
     def learn(self, drawn: Drawn, seconds: float) -> None:
         """Reward every choice on the way by the measured time."""
-        if seconds < self.best_seconds:
-            self.best, self.best_seconds = dict(drawn.trail), seconds
+        self.best_seconds = min(self.best_seconds, seconds)
+        if math.isfinite(seconds):
+            self.offs.append(seconds / drawn.predicted_seconds)
+        self._keep(drawn.trail, seconds)
         self._reward(drawn.trail, self.best_seconds / seconds if math.isfinite(seconds) else 0.0)
 
     def _reward(self, trail: Trail, reward: float) -> None:

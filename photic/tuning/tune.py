@@ -58,6 +58,7 @@ BATCH = 8  # candidates of a turn: one call of the compiler
 LEAST_SECONDS = 0.5  # of a race that is begun
 RACE_SECONDS = 10.0  # of a turn at one set of sizes
 MOST_CHECKS = 3  # sets of sizes at which a winner is checked
+RULES_SECONDS = 3.0  # past the budget in which the rules behind winners are looked for
 EMPTY_TURNS = 3  # in which nothing new was proposed: the space is as good as exhausted
 
 
@@ -147,8 +148,9 @@ def tune(program: Program, target: Target, options: Options) -> Tuned:
         graph = region.space.graph
         for name, count in (graph.matches if graph else {}).items():
             matches[name] = matches.get(name, 0) + count
+    latest = deadline + RULES_SECONDS if options.seconds > 0 else start
     winners = {
-        text: Winner(one.choices, one.best, one.seconds, ())
+        text: Winner(one.choices, one.best, one.seconds, _rules(one, latest))
         for text, one in regions.items()
         if one.choices
     }
@@ -170,6 +172,14 @@ def _region(
     made.seconds = record.seconds if record is not None else None
     made.points = points_of(work)
     return made
+
+
+def _rules(region: _Region, latest: float) -> tuple[str, ...]:
+    """The rules behind the best candidate; none of kernels as written, or if it gets too late."""
+    if region.best.choices:
+        return ()
+    number = int(region.choices["kernels"].removeprefix("values "))
+    return region.space.rules_of(number, lambda: time.monotonic() > latest)
 
 
 @lru_cache(maxsize=1)

@@ -35,7 +35,8 @@ from search.value_programs import (
 
 import photic as ph
 from photic.ir.index import Store
-from photic.search.run import EGraph, minimal_rules, saturate
+from photic.search.proof import minimal_rules
+from photic.search.run import EGraph, saturate
 
 CLASSES = 9
 
@@ -230,7 +231,7 @@ def stores(name: str) -> tuple[Store, ...]:
 def test_a_finding_needs_these_rules(name: str) -> None:
     finding = FINDINGS[name]
     values = [one.value for one in stores(name)]
-    needed = minimal_rules(values, RULES, PATIENT, finding.goal)
+    needed = minimal_rules(RULES, lambda some: finding.goal(saturate(values, some, PATIENT)))
     assert {rule.name for rule in needed} == finding.rules
     for rule in needed:
         rest = [one for one in RULES if one != rule]
