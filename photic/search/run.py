@@ -104,7 +104,8 @@ def saturate(
         graph = _read(engine, table, stopped, matches)
     if guard.kind is not None:
         assert rules, f"the facts contradict one another: {guard.problem}"
-        graph = replace(saturate(values, (), limits, more), stopped=guard.kind, problem=guard.problem)
+        graph = saturate(values, (), limits, more)
+        graph = replace(graph, stopped=guard.kind, problem=guard.problem)
     seconds = time.perf_counter() - start
     emit("search", "saturate", stopped=graph.stopped, rows=graph.rows, seconds=seconds)
     return graph
