@@ -57,7 +57,8 @@ class Watch:
         region.turns += 1
         seconds = told["seconds"]
         if isinstance(seconds, float):
-            region.first = region.first or seconds
+            before = told.get("before")
+            region.first = region.first or (before if isinstance(before, float) else seconds)
             region.best = seconds
         self.candidates, self.groups = _count(told["candidates"]), _count(told["regions"])
         left = told["left"]

@@ -111,10 +111,12 @@ class _Region:
     choices: dict[str, str]
     best: Candidate
     seconds: float | None = None
+    before: float | None = None  # the seconds when this search began
     samples: tuple[float, ...] = ()
     candidates: int = 0
     turns: int = 0  # since the last gain
     is_begun: bool = False
+    expected: float = 0.0  # seconds of a run of the program, before any are known
     empty: int = 0
     turn_seconds: float = 0.0  # of the last one
     points: list[dict[str, int]] = field(default_factory=list)
@@ -171,6 +173,7 @@ def _region(
     made = _Region(work, key, len(groups), space, options.propose(rng), known, best)
     made.seconds = record.seconds if record is not None else None
     made.points = points_of(work)
+    made.expected = len(groups) * predicted_seconds(best.nests, target.machine())
     return made
 
 
@@ -193,6 +196,7 @@ def _searched(
     regions: list[_Region], remote: Remote, target: Target, options: Options, deadline: float
 ) -> str:
     """Turns until nothing is left; why it stopped."""
+    regions.sort(key=lambda one: -one.expected)
     while True:
         start = time.monotonic()
         open_ = [one for one in regions if one.empty < EMPTY_TURNS]
@@ -221,6 +225,7 @@ def _searched(
             regions=len(regions),
             candidates=sum(each.candidates for each in regions),
             seconds=one.seconds,
+            before=one.before,
             best=one.choices,
             left=max(0.0, deadline - time.monotonic()),
         )
@@ -288,6 +293,7 @@ def _time(region: _Region, firsts: Sequence[Outcome]) -> None:
     if region.seconds is None and len(times) == len(firsts):
         region.seconds = sum(times) / len(times)
         region.samples = tuple(times)
+    region.before = region.before or region.seconds
 
 
 def _score(firsts: Sequence[Outcome], outcomes: Sequence[Outcome]) -> float:

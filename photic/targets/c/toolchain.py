@@ -63,6 +63,7 @@ KERNEL_FLAGS = (
     "-fwrapv",
     "-fno-math-errno",
 )
+TRIAL_FLAGS = ("-fno-unroll-loops",)  # register tiles are written out; half the time to compile
 RUNTIME_FLAGS = ("-std=gnu11", "-O2")
 
 NATIVE = "native"
@@ -313,7 +314,7 @@ def _build_in(folder: Path, recipe: Recipe, links: tuple[tuple[str, ...], ...]) 
 def _load_together(folder: Path, sources: Sequence[str]) -> ctypes.CDLL:
     names = [f"{number}.c" for number in range(len(sources))]
     cpu = text_setting("cpu") or NATIVE
-    flags = (*COMMON_FLAGS, _processor_flag(cpu), *KERNEL_FLAGS)
+    flags = (*COMMON_FLAGS, _processor_flag(cpu), *KERNEL_FLAGS, *TRIAL_FLAGS)
     with _work_folder(folder) as work:
         for name, source in zip(names, sources, strict=True):
             (work / name).write_text(source, encoding="utf-8")
