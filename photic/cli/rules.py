@@ -58,22 +58,16 @@ def rules(name: Words = None) -> None:
 
 def known() -> dict[str, tuple[Shown, ...]]:
     """All rules by topic; those of plans are the last."""
+    from photic.search.planning import PLANS
     from photic.search.rules import TOPICS
-    from photic.search.rules.plans import PLAN_RULES, plan_text
 
-    found = {
+    return {
         topic: tuple(
             Shown(rule.name, rule.kind, rule.why, _one_line(rule.when), _one_line(rule.text()))
             for rule in rules
         )
-        for topic, rules in TOPICS.items()
+        for topic, rules in {**TOPICS, "plans": PLANS}.items()
     }
-    lines = plan_text().splitlines()
-    found["plans"] = tuple(
-        Shown(name, "plan", why, "", next(one for one in lines if f':name "{name}"' in one))
-        for name, _, _, why in PLAN_RULES
-    )
-    return found
 
 
 def answer(name: str, topics: Mapping[str, Sequence[Shown]]) -> Iterator[str]:

@@ -1,22 +1,31 @@
 """Plans of a region in an e-graph: a class is "statements lo..hi-1, inside these open loops".
 
 Choosing one node a class from the root down is choosing the loops from the outside in. The rules
-are in ``rules/plans.py``; this file states the facts they ask for (which statements may share a
+are in ``rules/plans.toml``; this file states the facts they ask for (which statements may share a
 loop over which axis: the laws *closure* and *tile*) and reads plans off the saturated graph.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.resources import files
+from typing import TYPE_CHECKING
 
 from photic.ir import index as form
 from photic.ir.dim import Var, variables
 from photic.loops.arrange import Leaf, Open, Plan, Then, read_targets, reduced_axes
 from photic.loops.statements import Region, Statement
 from photic.search.choosing import Choose
-from photic.search.rules.plans import plan_text
+from photic.search.rules.record import Rule, read
+from photic.search.run import execute
+
+if TYPE_CHECKING:
+    from egglog.bindings import EGraph as Engine
+
+MOVES = ("Loop", "Then", "Tile")
+PLANS = read("plans", Rule)
+SORTS = files(__package__).joinpath("plans.egg").read_text("utf-8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,31 +48,29 @@ class Plans:
 
 def plans_of(region: Region) -> Plans:
     """Saturate the plan rules over a region's facts."""
-    axes = {axis.name: axis for one in region.statements for axis in _axes(region, one.target.name)}
-    count = len(region.statements)
-    lines = [plan_text(), *_facts(region), f"(let $root (Todo 0 {count} (set-empty)))"]
-    lines.append("(run-schedule (saturate (run facts)) (saturate (run plan)))")
-    nodes = _saturated("\n".join(lines))
-    moves = _productive(_moves(nodes))
-    root = next(n["eclass"] for n in nodes.values() if _is_root(n, nodes, count))
-    return Plans(str(root), moves, axes)
+    from egglog.bindings import EGraph as Engine
+
+    engine, rules = Engine(), (rule.text() for rule in PLANS)
+    execute(engine, "\n".join([SORTS, *rules, *_facts(region)]))
+    execute(engine, "(run-schedule (saturate (run normal)) (saturate (run step)))")
+    (root,) = engine.freeze().functions["root"].rows
+    axes = {axis.name: axis for one in region.statements for axis in _axes(one)}
+    return Plans(str(root.output), _productive(_moves(engine)), axes)
 
 
 def _facts(region: Region) -> Iterator[str]:
     count = len(region.statements)
-    for s in range(count):
-        for axis in _axes(region, region.statements[s].target.name):
+    for s, first in enumerate(region.statements):
+        for axis in _axes(first):
             yield f'(set (share {s} {s + 1} "{axis.name}") {s})'
         for t in range(s + 1, count):
             for axis, reach in _joins(region, s, t):
                 yield f'(set (join {s} {t} "{axis.name}") {reach})'
-            for middle in range(s + 1, t + 1):
-                if s < middle <= t:
-                    yield f"(between {s} {middle} {t + 1})"
+            yield from (f"(between {s} {middle} {t + 1})" for middle in range(s + 1, t + 1))
+    yield f"(set (root) (Todo 0 {count} (set-empty)))"
 
 
-def _axes(region: Region, target: str) -> tuple[Var, ...]:
-    (one,) = (one for one in region.statements if one.target.name == target)
+def _axes(one: Statement) -> tuple[Var, ...]:
     return (*one.axes, *reduced_axes(one))
 
 
@@ -71,8 +78,8 @@ def _joins(region: Region, s: int, t: int) -> Iterator[tuple[Var, int]]:
     """The axes over which statements s < t may share a loop, and how far such a loop must reach."""
     first, second = region.statements[s], region.statements[t]
     family = [k for k, one in enumerate(region.statements) if one.running == first.target.name]
-    for axis in _axes(region, first.target.name):
-        if axis not in _axes(region, second.target.name) or not _is_read_at(first, second, axis):
+    for axis in _axes(first):
+        if axis not in _axes(second) or not _is_read_at(first, second, axis):
             continue
         if axis not in reduced_axes(first) or not _depends(region, s, t):
             yield axis, s
@@ -99,50 +106,26 @@ def _depends(region: Region, s: int, t: int) -> bool:
 # --- reading the e-graph --------------------------------------------------------------------
 
 
-def _saturated(text: str) -> dict[str, dict[str, object]]:
-    import egglog.bindings as bindings
-
-    graph = bindings.EGraph()
-    graph.run_program(*graph.parse_program(text))
-    found = graph.serialize(
-        [], max_functions=None, max_calls_per_function=None, include_temporary_functions=False
-    )
-    nodes = json.loads(found.to_json())["nodes"]
-    assert isinstance(nodes, dict)
-    return nodes
-
-
-def _is_root(node: dict[str, object], nodes: dict[str, dict[str, object]], count: int) -> bool:
-    if node["op"] != "Todo":
-        return False
-    low, high, opened = (nodes[child] for child in node["children"])  # type: ignore[attr-defined]
-    return low["op"] == "0" and high["op"] == str(count) and not opened["children"]
-
-
-def _moves(nodes: dict[str, dict[str, object]]) -> dict[str, list[Move]]:
+def _moves(engine: Engine) -> dict[str, list[Move]]:
     """The moves of each state; those of a group are moves of the states that it stands in."""
-    found: dict[str, list[Move]] = {}
-    for _, node in sorted(nodes.items()):
-        children = [nodes[child] for child in node["children"]]  # type: ignore[attr-defined]
-        states = tuple(str(c["eclass"]) for c in children if str(c["eclass"]).startswith("Plan-"))
-        if node["op"] in ("Then", "Loop", "Tile"):
-            detail = str(children[0]["op"]).strip('"')
-            move = Move(str(node["op"]), detail, states)
-            found.setdefault(str(node["eclass"]), []).append(move)
+    functions, found = engine.freeze().functions, dict[str, list[Move]]()
+    named = [(str(k), op, row) for op in MOVES for k, row in enumerate(functions[op].rows)]
+    for _, op, row in sorted(named, key=lambda one: one[:2]):
+        first, *rest = row.inputs
+        detail = engine.value_to_string(first) if op == "Loop" else engine.value_to_i64(first)
+        states = tuple(map(str, rest)) if op != "Tile" else ()
+        found.setdefault(str(row.output), []).append(Move(op, str(detail), states))
     return found
 
 
 def _productive(moves: dict[str, list[Move]]) -> dict[str, tuple[Move, ...]]:
     """Only moves from which a whole plan can be reached."""
     good: set[str] = set()
-    while True:
-        more = {
-            state
-            for state, options in moves.items()
-            if state not in good and any(set(one.states) <= good for one in options)
-        }
-        if not more:
-            break
+    while more := {
+        state
+        for state, options in moves.items()
+        if state not in good and any(set(one.states) <= good for one in options)
+    }:
         good |= more
     return {state: tuple(one for one in moves[state] if set(one.states) <= good) for state in good}
 

@@ -1,4 +1,4 @@
-"""Saturation: values and rules in, a plain e-graph out. The only module that knows egglog.
+"""Saturation: values and rules in, a plain e-graph out. Only it and ``planning`` know egglog.
 
 A run stops when nothing new follows or at a limit, and says which. Two constants or two dtypes in
 one class (a tripwire), or a panic, mean that a rule is wrong: the e-graph is then the values as
@@ -93,11 +93,11 @@ def saturate(
     terms, table = encode(values)
     engine, guard = Engine(), _Guard()
     # terms before rules: after them each costs ten times as long
-    _run(engine, SORTS)
+    execute(engine, SORTS)
     lines = [*terms.splitlines(), *more]
     for first in range(0, len(lines), LINES):  # one long text takes quadratic time and memory
-        _run(engine, "\n".join(lines[first : first + LINES]))
-    _run(engine, "\n".join([FACTS, *(rule.text() for rule in rules)]))
+        execute(engine, "\n".join(lines[first : first + LINES]))
+    execute(engine, "\n".join([FACTS, *(rule.text() for rule in rules)]))
     with guard:
         stopped, counts = _steps(engine, limits, start)
         matches = {rule.name: counts[rule.name] for rule in rules}
@@ -111,7 +111,8 @@ def saturate(
     return graph
 
 
-def _run(engine: Engine, text: str) -> list[RunScheduleOutput]:
+def execute(engine: Engine, text: str) -> list[RunScheduleOutput]:
+    """Run egglog text; what its commands say."""
     return engine.run_program(*engine.parse_program(text))  # type: ignore[return-value]
 
 
@@ -119,9 +120,9 @@ def _steps(engine: Engine, limits: Limits, start: float) -> tuple[Stop, Counter[
     matches: Counter[str] = Counter()
     stopped: Stop = "steps"
     for _ in range(limits.steps):
-        (done,) = _run(engine, "(run-schedule (seq (saturate (run normal)) (run step)))")
+        (done,) = execute(engine, "(run-schedule (seq (saturate (run normal)) (run step)))")
         matches.update(done.report.num_matches_per_rule)
-        (sizes,) = _run(engine, "(print-size)")
+        (sizes,) = execute(engine, "(print-size)")
         if not done.report.updated:
             stopped = "saturated"
         elif sum(size for _, size in sizes.sizes) > limits.rows:  # type: ignore[attr-defined]
@@ -130,7 +131,7 @@ def _steps(engine: Engine, limits: Limits, start: float) -> tuple[Stop, Counter[
             stopped = "seconds"
         if stopped != "steps":
             break
-    _run(engine, "(run-schedule (saturate (run normal)))")
+    execute(engine, "(run-schedule (saturate (run normal)))")
     return stopped, matches
 
 

@@ -7,8 +7,8 @@ from typer.testing import CliRunner
 
 from photic.cli.main import app
 from photic.cli.rules import KINDS
+from photic.search.planning import PLANS
 from photic.search.rules import TOPICS
-from photic.search.rules.plans import PLAN_RULES
 
 runner = CliRunner()
 
@@ -26,7 +26,7 @@ def test_every_rule_is_listed_under_its_topic_with_kind_and_reason() -> None:
         for line, rule in zip(lines[start : start + len(rules)], rules, strict=True):
             assert line.split("  ")[1] == rule.name
             assert f"  {rule.kind} " in line and line.endswith(rule.why)
-    assert len(lines) == len(TOPICS) + 1 + sum(map(len, TOPICS.values())) + len(PLAN_RULES)
+    assert len(lines) == len(TOPICS) + 1 + sum(map(len, TOPICS.values())) + len(PLANS)
 
 
 def test_the_columns_of_a_topic_are_aligned() -> None:

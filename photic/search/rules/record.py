@@ -2,8 +2,9 @@
 
 ``left`` is a pattern of the value ``e`` (facts, where the rule concludes facts), ``when`` more
 facts that must hold, ``right`` the value that is equal (the facts). The words of patterns are in
-``search/values.egg``; ``WORDS`` are short for several facts. The records themselves stand in the
-tables beside this file, one for each topic. No egglog is imported: targets can state rules too.
+``search/values.egg``, those of plans in ``search/plans.egg``; ``WORDS`` are short for several
+facts. The records themselves stand in the tables beside this file, one for each topic. No egglog is
+imported: targets can state rules too.
 """
 
 from __future__ import annotations
