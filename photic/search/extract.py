@@ -18,21 +18,15 @@ from itertools import count
 from photic.ir import index as form
 from photic.ir.dim import Dim, bounds, var
 from photic.ir.index import Access, Buffer, Expr, Order, Over, Store
+from photic.ir.walk import parts_first
 from photic.loops.statements import Region, Statement, Weight
-from photic.search.language import ENode, decode, place_of
+from photic.search.language import ENode, decode
 from photic.search.run import EGraph
 
 Choice = Mapping[int, ENode]
 
-COSTS = {
-    "Leaf": 0.5,
-    "Fold": 0.5,
-    "exp2": 12.0,
-    "log2": 16.0,
-    "sin": 24.0,
-    "recip": 8.0,
-    "sqrt": 8.0,
-}
+COSTS = {"exp2": 12.0, "log2": 16.0, "sin": 24.0, "recip": 8.0, "sqrt": 8.0}
+COSTS |= {"Leaf": 0.5, "Fold": 0.5}
 MOST_POINTS = 1e9  # of one class; a prior tells no larger ones apart
 INLINE = 8.0  # the most that a value may cost that several readers recompute
 MOST_COST = 1e300
@@ -102,16 +96,7 @@ def _axes(graph: EGraph, number: int, node: ENode) -> frozenset[str]:
 
 def order(choice: Choice, roots: Sequence[int]) -> list[int]:
     """The classes that some are made of under a choice, operands first."""
-    done: dict[int, None] = {}
-    stack = [(root, False) for root in reversed(roots)]
-    while stack:
-        number, is_ready = stack.pop()
-        if is_ready:
-            done[number] = None
-        elif number not in done:
-            stack.append((number, True))
-            stack += [(child, False) for child in reversed(choice[number].children)]
-    return list(done)
+    return list(parts_first(reversed(roots), lambda one: choice[one].children[::-1], ()))
 
 
 def runnable(graph: EGraph, choice: Choice) -> dict[int, ENode]:
@@ -138,14 +123,7 @@ def runnable(graph: EGraph, choice: Choice) -> dict[int, ENode]:
 
 def _cone(choice: Choice, start: int, cut: Collection[int]) -> set[int]:
     """The classes that a value is made of, itself included, without those of ``cut``."""
-    found: set[int] = set()
-    stack = [start]
-    while stack:
-        number = stack.pop()
-        if number not in found and number not in cut:
-            found.add(number)
-            stack += choice[number].children
-    return found
+    return set(parts_first([start], lambda one: choice[one].children, cut))
 
 
 def _relative(choice: Choice, fold: ENode) -> set[int]:
@@ -212,9 +190,8 @@ def region_of(
     ``choice`` is one that ``runnable`` made. Each class of ``stored`` that is read gets a
     statement; a fold always does, its relative value where its guarded form is stored.
     """
-    build = _Builder(graph, choice, stored)
-    for root, store in zip(graph.roots, stores, strict=True):
-        build.outputs.setdefault(root, store)
+    first = dict(zip(graph.roots[::-1], stores[::-1], strict=True))
+    build = _Builder(graph, choice, stored, first)
     for root, store in zip(graph.roots, stores, strict=True):
         build.output(root, store)
     return Region(tuple(build.statements), frozenset(one.buffer.name for one in stores))
@@ -227,9 +204,9 @@ class _Builder:
     graph: EGraph
     choice: Choice
     stored: Collection[int]
+    outputs: Mapping[int, Store]
     statements: list[Statement] = field(default_factory=list)
     known: dict[int, Expr] = field(default_factory=dict)
-    outputs: dict[int, Store] = field(default_factory=dict)
 
     def output(self, number: int, store: Store) -> None:
         """The statement that writes a root, unless it was written when it was first read."""
@@ -268,15 +245,8 @@ class _Builder:
         return given[number]
 
     def store(self, number: int) -> None:
-        """A statement for a class, into the output that it is, if it is one."""
-        value, store = self.operation(number, {}), self.outputs.get(number)
-        if store is None or set(store.axes) != value.free:
-            self.known[number] = self.state(number, value, "", None)
-        else:
-            self.statements.append(
-                Statement(store.buffer, store.axes, store.index, value, gaps=self.gaps(number))
-            )
-            self.known[number] = form.load(store.buffer, store.index)
+        """A statement for a class."""
+        self.known[number] = self.state(number, self.operation(number, {}), "", None)
 
     def gaps(self, number: int) -> tuple[Dim, ...]:
         """What must be positive for the body of a reduction to count."""
@@ -287,21 +257,24 @@ class _Builder:
         return tuple(one.attribute.gap for one in leaves if isinstance(one.attribute, Order))
 
     def state(self, number: int, value: Expr, running: str, weight: Weight | None) -> Expr:
-        """A statement into a target of its own, and a load of it."""
-        axes = tuple(sorted(value.free, key=lambda axis: (len(axis.name), axis.name)))
-        index = tuple(var(axis.name, axis.extent) for axis in axes)
-        target = Buffer(f"v{len(self.statements)}", tuple(one.extent for one in axes), value.dtype)
+        """A statement into the output that a class is, or a target of its own; a load of it."""
+        store = self.outputs.get(number)
+        if running or store is None or set(store.axes) != value.free:
+            axes = tuple(sorted(value.free, key=lambda axis: (len(axis.name), axis.name)))
+            shape = tuple(one.extent for one in axes)
+            target = Buffer(f"v{len(self.statements)}", shape, value.dtype)
+            store = Store(target, axes, tuple(var(one.name, one.extent) for one in axes), value)
         gaps = self.gaps(number) if isinstance(value.attribute, Over) else ()
-        self.statements.append(Statement(target, axes, index, value, running, weight, gaps))
-        return form.load(target, index)
+        made = Statement(store.buffer, store.axes, store.index, value, running, weight, gaps)
+        self.statements.append(made)
+        return form.load(store.buffer, store.index)
 
     def fold(self, number: int) -> None:
-        """The extremum, and every fold that can run with it, with nothing else between them."""
+        """The extremum, and every fold that runs with it, with nothing else between them."""
         nodes, r = self.choice, self.choice[number].children[R]
-        same = [one for one in order(nodes, self.graph.roots) if r in nodes[one].children[:1]]
-        same = [one for one in same if nodes[one].op == "Fold"]
-        ready = [one for one in same if not set(same) & _cone(nodes, one, (one,))]
-        for one in ready:
+        folds = [one for one in order(nodes, self.graph.roots) if nodes[one].op == "Fold"]
+        same = [one for one in folds if nodes[one].children[R] == r]
+        for one in same:
             held = _relative(nodes, nodes[one])
             for member in sorted(held - {nodes[one].children[P]}):
                 for child in nodes[member].children:
@@ -309,7 +282,7 @@ class _Builder:
                         self.value(child)
         if r not in self.known:
             self.store(r)
-        for one in ready:
+        for one in same:
             self.accumulate(one, nodes[one], self.known[r])
 
     def accumulate(self, number: int, node: ENode, extremum: Expr) -> None:
@@ -324,8 +297,7 @@ class _Builder:
         axis = self.graph.table.axes[str(node.attributes[1])]
         inner = self.operation(body, {p: self.known[guarded]})
         total = form.reduce(str(node.attributes[0]), axis, inner)
-        old, new = (place_of(name, running.dtype).attribute for name in ("old", "new"))
-        assert isinstance(old, Access) and isinstance(new, Access)
-        factor = Weight(self.operation(weight, {}), old.buffer, new.buffer)
+        old, new = (Buffer(name, (), running.dtype) for name in ("old", "new"))
+        factor = Weight(self.operation(weight, {}), old, new)
         sum_of = self.state(number, total, running.name, factor)
         self.known[number] = form.binary("mul", sum_of, self.operation(once, {r: extremum}))

@@ -20,6 +20,7 @@ from photic.ir import index as form
 from photic.ir.dim import Dim, Var, add, bounds, mul
 from photic.ir.dtype import DTYPES, DType
 from photic.ir.index import Buffer, Expr, Order, Over, Position
+from photic.ir.walk import parts_first
 
 # Sorts and facts as egglog text. Terms of a run stand between them: after rules each costs ten
 # times as long.
@@ -93,15 +94,7 @@ def encode(roots: Iterable[Expr]) -> tuple[str, Table]:
 
 def operations(root: Expr) -> Iterator[Expr]:
     """The values that a root is made of, children first; not those inside data indices."""
-    seen: set[Expr] = set()
-    stack = [(root, False)]
-    while stack:
-        one, is_ready = stack.pop()
-        if is_ready:
-            yield one
-        elif one not in seen:
-            seen.add(one)
-            stack += [(one, True), *((child, False) for child in one.children)]
+    return parts_first([root], lambda one: one.children, ())
 
 
 _ON_INDICES: dict[str, Callable[..., Dim]] = {"add": add, "mul": mul, "cast": lambda index: index}
