@@ -7,7 +7,7 @@ do not divide one another.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from photic.ir import dim as dims
@@ -52,10 +52,7 @@ def _parts(axis: Var, cuts: set[int]) -> tuple[Var, ...]:
 
 
 def _split(store: Store, splits: dict[Var, tuple[Var, ...]]) -> Store:
-    table: dict[Atom, Dim] = {
-        axis: flat([one.extent for one in parts], [var(one.name, one.extent) for one in parts])
-        for axis, parts in splits.items()
-    }
+    table: dict[Atom, Dim] = {axis: joined(parts) for axis, parts in splits.items()}
 
     def build(one: Expr, children: tuple[Expr, ...], dim: Callable[[Dim], Dim]) -> Expr:
         if isinstance(one.attribute, Over) and one.attribute.axis in splits:
@@ -66,6 +63,11 @@ def _split(store: Store, splits: dict[Var, tuple[Var, ...]]) -> Store:
     kept = tuple(one for one in axes if one.extent != 1)
     index = tuple(substitute(one, table) for one in store.index)
     return Store(store.buffer, kept, index, form.rewritten(store.value, table, build))
+
+
+def joined(parts: Sequence[Var]) -> Dim:
+    """The number whose digits are the variables, outermost first."""
+    return flat([one.extent for one in parts], [var(one.name, one.extent) for one in parts])
 
 
 def _nested(op: str, parts: tuple[Var, ...], value: Expr) -> Expr:

@@ -10,14 +10,14 @@ load, and its store stays. Nothing here decides what is stored.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import combinations, permutations, product
 
 from photic.ir import index as form
-from photic.ir.dim import Atom, Dim, Var, mul, substitute, terms_of, var
+from photic.ir.dim import Atom, Dim, Var, substitute, terms_of, var
 from photic.ir.dim import product as extent_of
 from photic.ir.index import Access, Expr, Over, Store
-from photic.loops.parts import split_parts
+from photic.loops.parts import joined, split_parts
 from photic.search.language import operations
 
 Known = tuple[int, Var]  # a variable of the store of this number
@@ -103,24 +103,16 @@ def _in_parts(store: Store, access: Access) -> Store:
         if len(whole) == 1 < len(fresh) and whole[0].extent == points:
             place = axes.index(whole[0])
             axes[place : place + 1] = fresh
-            table[whole[0]] = _joined(fresh)
+            table[whole[0]] = joined(fresh)
     index = tuple(substitute(one, table) for one in store.index)
     return Store(store.buffer, tuple(axes), index, form.substitute_expr(store.value, table))
-
-
-def _joined(parts: Sequence[Var]) -> Dim:
-    """The number whose digits are the variables, outermost first."""
-    total: Dim = 0
-    for one in parts:
-        total = mul(total, one.extent) + var(one.name, one.extent)
-    return total
 
 
 def _parts(index: Dim) -> tuple[Var, ...]:
     """The variables whose number an index is, outermost first; none where it is something else."""
     terms = sorted(terms_of(index), key=lambda term: (-len(term[0]), -term[1]))
     parts = tuple(atom for monomial, _ in terms for atom in monomial if isinstance(atom, Var))
-    return parts if index == _joined(parts) else ()
+    return parts if index == joined(parts) else ()
 
 
 # --- unification ----------------------------------------------------------------------------
@@ -177,15 +169,14 @@ def _together(one: Expr) -> tuple[Var, ...]:
 def _rewritten(store: Store, names: Mapping[Var, Var], values: Mapping[Access, Expr]) -> Store:
     """The store over other variables, with some loads replaced by what they load."""
     table: dict[Atom, Dim] = {old: var(new.name, new.extent) for old, new in names.items()}
-    done: dict[Expr, Expr] = {}
-    for one in operations(store.value):
-        children, attribute = tuple(done[child] for child in one.children), one.attribute
-        if isinstance(attribute, Access) and attribute in values:
-            done[one] = values[attribute]
-        elif isinstance(attribute, Over):
-            done[one] = form.reduce(one.op, names[attribute.axis], children[0])
-        else:
-            done[one] = form.rebuilt(one, children, lambda dim: substitute(dim, table))
+
+    def build(one: Expr, children: tuple[Expr, ...], dim: Callable[[Dim], Dim]) -> Expr:
+        if isinstance(one.attribute, Access) and one.attribute in values:
+            return values[one.attribute]
+        if isinstance(one.attribute, Over) and one.attribute.axis in names:
+            return form.reduce(one.op, names[one.attribute.axis], children[0])
+        return form.rebuilt(one, children, dim)
+
     axes = tuple(names[axis] for axis in store.axes)
     index = tuple(substitute(one, table) for one in store.index)
-    return Store(store.buffer, axes, index, done[store.value])
+    return Store(store.buffer, axes, index, form.rewritten(store.value, table, build))
