@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from photic.codegen.clike import render
+from photic.codegen.clike import Source, render
 from photic.codegen.dialect import Dialect
 from photic.codegen.entry import Addresses, entry_source, scratch_stride
 from photic.ir.dim import Symbol
@@ -25,14 +25,21 @@ def candidate_source(nests: tuple[Nest, ...], symbols: Sequence[Symbol], dialect
     """The text of a candidate; ``symbols`` are the symbolic sizes in the order of their slots."""
     slots = {one.name: number for number, one in enumerate(table_of(nests))}
     sizes = {one.name: number for number, one in enumerate(symbols)}
-    sources = [render(one, sizes, dialect) for one in nests]
     steps = tuple(Kernel(nest.name, tuple(one.name for one in nest.parameters)) for nest in nests)
     program = Program(tuple(symbols), {}, {}, steps, {}, {})
     named = {one.name: one for one in nests}
-    entry = entry_source(program, named, Addresses(slots, {}, sizes))
-    needs = frozenset(need for one in sources for need in one.needs)
-    texts = [one.text for one in sources]
-    return "\n".join([dialect.head, dialect.prelude(needs), *texts, entry])
+    return rendered(program, named, Addresses(slots, {}, sizes), dialect)[1]
+
+
+def rendered(
+    program: Program, nests: dict[str, Nest], addresses: Addresses, dialect: Dialect
+) -> tuple[dict[str, Source], str]:
+    """The source of each nest, and the text of all of them with their entry function."""
+    sources = {name: render(one, addresses.sizes, dialect) for name, one in nests.items()}
+    needs = frozenset(need for one in sources.values() for need in one.needs)
+    texts = [one.text for one in sources.values()]
+    entry = entry_source(program, nests, addresses)
+    return sources, "\n".join([dialect.head, dialect.prelude(needs), *texts, entry])
 
 
 def scratch_of(nests: tuple[Nest, ...]) -> int:

@@ -12,7 +12,7 @@ from photic.base.trace import Lazily, emit
 from photic.codegen.entry import scratch_stride
 from photic.compiler.artifact import Argument, Artifact, KernelReport
 from photic.compiler.passes import NOTHING_FOUND, PASSES, Compilation, Pass, check_order
-from photic.ir.dim import Dim, bounds, mul, product
+from photic.ir.dim import bounds, mul, product
 from photic.ir.graph import Graph
 from photic.ir.program import Kernel, Place, Program, Repeat, all_steps, named_places
 from photic.loops.nest import print_nest
@@ -26,13 +26,6 @@ LOWERED = 1 + [one.name for one in PASSES].index("combine")
 def make_artifact(graph: Graph, target: Target) -> Artifact:
     """The compiled form of a graph, not yet built; nothing is searched."""
     return finished(prepared(graph, target))
-
-
-def program_artifact(program: Program, target: Target) -> Artifact:
-    """The compiled form of a program whose functions each have one store."""
-    state = Compilation(Graph(()), target, target.machine(), program)
-    _pass(state, PASSES[LOWERED - 1 : LOWERED], "program")
-    return finished(state)
 
 
 def prepared(graph: Graph, target: Target) -> Compilation:
@@ -88,33 +81,25 @@ def _artifact(state: Compilation) -> Artifact:
 
 
 def _arguments(places: dict[str, Place], slots: dict[str, int]) -> tuple[Argument, ...]:
-    buffers = {name: place.buffer for name, place in places.items()}
-    return tuple(
-        Argument(name, one.shape, one.dtype, slots[one.name]) for name, one in buffers.items()
-    )
+    buffers = [(name, place.buffer) for name, place in places.items()]
+    return tuple(Argument(name, b.shape, b.dtype, slots[b.name]) for name, b in buffers)
 
 
 def _reports(state: Compilation) -> tuple[KernelReport, ...]:
-    calls = Counter(
-        step.function for step in all_steps(state.program.steps) if isinstance(step, Kernel)
-    )
-    predicted = {name: seconds((one,), state.machine) for name, one in state.nests.items()}
-    known = {name: state.found.get(name, NOTHING_FOUND) for name in state.nests}
+    steps = all_steps(state.program.steps)
+    calls = Counter(step.function for step in steps if isinstance(step, Kernel))
+    found = [(one, state.found.get(name, NOTHING_FOUND)) for name, one in state.nests.items()]
     return tuple(
         KernelReport(
-            name=name,
-            source=state.sources[name].text,
+            name=one.name,
+            source=state.sources[one.name].text,
             nest=print_nest(one),
-            calls=calls[name],
+            calls=calls[one.name],
             flops=bounds(one.work)[1],
-            bytes=sum(_most_bytes(buffer.shape, buffer.dtype.bytes) for buffer in one.parameters),
-            seconds=known[name].seconds,
-            predicted_seconds=predicted[name],
-            rules=known[name].rules,
+            bytes=sum(bounds(mul(product(b.shape), b.dtype.bytes))[1] for b in one.parameters),
+            seconds=known.seconds,
+            predicted_seconds=seconds((one,), state.machine),
+            rules=known.rules,
         )
-        for name, one in state.nests.items()
+        for one, known in found
     )
-
-
-def _most_bytes(shape: tuple[Dim, ...], element: int) -> int:
-    return bounds(mul(product(shape), element))[1]

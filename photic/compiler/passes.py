@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from photic.codegen.clike import Source, render
-from photic.codegen.entry import Addresses, entry_source
+from photic.codegen.clike import Source
+from photic.codegen.entry import Addresses
 from photic.compiler.artifact import Array
+from photic.compiler.candidate import rendered
 from photic.compiler.constants import evaluate_constants
 from photic.compiler.memory import MemoryPlan, plan_memory
 from photic.forms.graph_check import check_graph
@@ -67,19 +68,16 @@ class Compilation:
 class Pass:
     """One step: what it reads, what it makes, what it does, and how to show what it made.
 
-    ``stage`` is the stage of PHOTIC_SHOW that shows it; empty if none does.
+    What it reads and makes are names of ``Compilation``. ``stage`` is the stage of PHOTIC_SHOW that
+    shows it; empty if none does.
     """
 
     name: str
     stage: str
-    reads: tuple[str, ...]
-    makes: tuple[str, ...]
+    reads: str
+    makes: str
     run: Callable[[Compilation], None]
     show: Callable[[Compilation], str]
-
-
-def _check(state: Compilation) -> None:
-    check_graph(state.graph)
 
 
 def _evaluate(state: Compilation) -> None:
@@ -95,33 +93,29 @@ def _combine(state: Compilation) -> None:
 
 
 def _choose(state: Compilation) -> None:
-    constants = _constant_parameters(state.program)
+    """Choices for functions without a nest; what is a constant in every call may be laid anew."""
+    places = state.program.places
+    varying = {
+        (step.function, name)
+        for step, name, argument in _arguments(state.program)
+        if places[argument].role != "constant"
+    }
     for name, function in state.program.functions.items():
         if name not in state.nests:
+            names = (one.name for one in function.parameters)
+            constants = frozenset(one for one in names if (name, one) not in varying)
             decide = state.decided.get(name, best_known)
-            state.choices[name] = choose(function, constants[name], state.machine, decide)
-
-
-def _constant_parameters(program: Program) -> dict[str, frozenset[str]]:
-    """For each function the parameters that are constants in every call."""
-    found = {
-        name: {one.name for one in function.parameters}
-        for name, function in program.functions.items()
-    }
-    for step, name, argument in _arguments(program):
-        if program.places[argument].role != "constant":
-            found[step.function].discard(name)
-    return {name: frozenset(names) for name, names in found.items()}
+            state.choices[name] = choose(function, constants, state.machine, decide)
 
 
 def _arguments(program: Program) -> list[tuple[Kernel, str, str]]:
     """Each call with each of its parameters and the buffer given for it."""
-    found = []
-    for step in all_steps(program.steps):
-        if isinstance(step, Kernel):
-            names = [one.name for one in program.functions[step.function].parameters]
-            found += [(step, *pair) for pair in zip(names, step.arguments, strict=True)]
-    return found
+    return [
+        (step, parameter.name, argument)
+        for step in all_steps(program.steps)
+        if isinstance(step, Kernel)
+        for parameter, argument in zip(program.functions[step.function].parameters, step.arguments)
+    ]
 
 
 def _lay_out(state: Compilation) -> None:
@@ -129,10 +123,9 @@ def _lay_out(state: Compilation) -> None:
     arguments = _arguments(state.program)
     lays = {argument: ROW_MAJOR for step, _, argument in arguments if step.function in state.nests}
     for step, name, argument in arguments:
-        choice = state.choices.get(step.function)
-        wanted = choice.layouts.get(name) if choice is not None else None
-        if wanted is not None and state.program.places[argument].role == "constant":
-            lays.setdefault(argument, wanted)
+        wanted = {} if step.function in state.nests else state.choices[step.function].layouts
+        if name in wanted and state.program.places[argument].role == "constant":
+            lays.setdefault(argument, wanted[name])
     places = {
         name: replace(place, layout=lays.get(name, ROW_MAJOR))
         for name, place in state.program.places.items()
@@ -158,10 +151,8 @@ def _arrange(state: Compilation) -> None:
         if key not in made:
             name = step.function if step.function not in state.nests else f"k{len(functions)}"
             function = replace(program.functions[step.function], name=name)
-            names = (one.name for one in function.parameters)
-            by_name = dict(zip(names, lays, strict=True))
-            choice = state.choices[step.function]
-            state.nests[name] = nest(function, choice, by_name, state.machine)
+            by_name = {one.name: lay for one, lay in zip(function.parameters, lays, strict=True)}
+            state.nests[name] = nest(function, state.choices[step.function], by_name, state.machine)
             functions[name] = function
             made[key] = name
         return (replace(step, function=made[key]),)
@@ -186,12 +177,7 @@ def _place(state: Compilation) -> None:
 
 def _render(state: Compilation) -> None:
     dialect = state.target.dialect
-    for name, one in state.nests.items():
-        state.sources[name] = render(one, state.addresses.sizes, dialect)
-    entry = entry_source(state.program, state.nests, state.addresses)
-    needs = frozenset(need for one in state.sources.values() for need in one.needs)
-    kernels = [one.text for one in state.sources.values()]
-    state.text = "\n".join([dialect.head, dialect.prelude(needs), *kernels, entry])
+    state.sources, state.text = rendered(state.program, state.nests, state.addresses, dialect)
 
 
 def _graph_text(state: Compilation) -> str:
@@ -202,18 +188,11 @@ def _program_text(state: Compilation) -> str:
     return print_program(state.program)
 
 
-def _nests_text(state: Compilation) -> str:
-    return "\n".join(map(print_nest, state.nests.values()))
-
-
 def _choices_text(state: Compilation) -> str:
-    return "".join(f"{name}: {_choice_text(one)}\n" for name, one in state.choices.items())
-
-
-def _choice_text(one: Choice) -> str:
-    lanes = one.lanes.name if one.lanes is not None else "none"
-    rows = ", ".join(f"{axis.name} by {count}" for axis, count in one.rows)
-    return f"vectors of {one.width} along {lanes}, {one.count} side by side; rows {rows or 'none'}"
+    return "".join(
+        f"{name}: {one.count} vectors of {one.width} along {one.lanes}, {one.rows}, {one.layouts}\n"
+        for name, one in state.choices.items()
+    )
 
 
 def _layouts_text(state: Compilation) -> str:
@@ -221,35 +200,20 @@ def _layouts_text(state: Compilation) -> str:
     return "".join(f"{name}: {lay}\n" for name, lay in laid if lay != ROW_MAJOR)
 
 
-def _memory_text(state: Compilation) -> str:
-    return f"{state.memory}\n"
-
-
-def _source_text(state: Compilation) -> str:
-    return state.text
+def _nests_text(state: Compilation) -> str:
+    return "\n".join(map(print_nest, state.nests.values()))
 
 
 PASSES: tuple[Pass, ...] = (
-    Pass("check", "graph", ("graph",), (), _check, _graph_text),
-    Pass("evaluate", "graph", ("graph",), ("graph",), _evaluate, _graph_text),
-    Pass("lower", "", ("graph",), ("program",), _lower, _program_text),
-    Pass("combine", "", ("program",), ("program",), _combine, _program_text),
-    Pass("choose", "", ("program",), ("choices",), _choose, _choices_text),
-    Pass("lay_out", "", ("program", "choices"), ("program", "constants"), _lay_out, _layouts_text),
-    Pass(
-        "arrange",
-        "nests",
-        ("program", "choices", "constants"),
-        ("program", "nests"),
-        _arrange,
-        _nests_text,
-    ),
-    Pass(
-        "place", "", ("program", "nests"), ("memory", "addresses"), _place, lambda s: str(s.memory)
-    ),
-    Pass(
-        "render", "source", ("nests", "addresses"), ("sources", "text"), _render, lambda s: s.text
-    ),
+    Pass("check", "graph", "graph", "", lambda s: check_graph(s.graph), _graph_text),
+    Pass("evaluate", "graph", "graph", "graph", _evaluate, _graph_text),
+    Pass("lower", "", "graph", "program", _lower, _program_text),
+    Pass("combine", "", "program", "program", _combine, _program_text),
+    Pass("choose", "", "program", "choices", _choose, _choices_text),
+    Pass("lay_out", "", "program choices", "program constants", _lay_out, _layouts_text),
+    Pass("arrange", "nests", "program choices constants", "program nests", _arrange, _nests_text),
+    Pass("place", "", "program nests", "memory addresses", _place, lambda s: str(s.memory)),
+    Pass("render", "source", "nests addresses", "sources text", _render, lambda s: s.text),
 )
 
 
@@ -257,6 +221,6 @@ def check_order(passes: tuple[Pass, ...], given: str) -> None:
     """An assertion that nothing but what is given is read before it is made."""
     known = {given}
     for one in passes:
-        missing = set(one.reads) - known
+        missing = set(one.reads.split()) - known
         assert not missing, f"pass {one.name} reads {missing} before it is made"
-        known |= set(one.makes)
+        known |= set(one.makes.split())

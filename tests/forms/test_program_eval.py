@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from forms.programs import COLLECTIVE, EVERY_STEP, Array, every_step
 
-from photic.compiler.compile import make_artifact, program_artifact
+from photic.compiler.compile import finished, make_artifact
+from photic.compiler.passes import Compilation
 from photic.forms import eval as meaning
 from photic.forms.graph_check import check_graph
 from photic.forms.program_check import check_program
@@ -18,6 +19,7 @@ from photic.ir.dim import symbol
 from photic.ir.dtype import DTYPES, FLOAT32, DType
 from photic.ir.graph import Graph, binary, input_node, operand, reduce, scan, state_node
 from photic.ir.program import Branch, Collective, Copy, Kernel, Program, Repeat, all_steps
+from photic.loops.combine import combined
 from photic.loops.lower import lower
 from photic.targets.registry import target_named
 from photic.tensor.program import Program as Compiled
@@ -28,7 +30,8 @@ H = np.array([1.0, -1.0, 0.25], np.float32)
 
 def compiled(program: Program) -> Compiled:
     target = target_named("c")
-    artifact = program_artifact(program, target)
+    state = Compilation(Graph(()), target, target.machine(), combined(program))
+    artifact = finished(state)
     return Compiled(artifact, target.load(target.build(artifact.source)))
 
 
