@@ -10,7 +10,8 @@ from __future__ import annotations
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import count
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
@@ -100,6 +101,7 @@ def saturate(
     execute(engine, "\n".join([FACTS, *(rule.text() for rule in rules)]))
     with guard:
         stopped, counts = _steps(engine, limits, start)
+        execute(engine, "(run-schedule (saturate (run normal)))")
         matches = {rule.name: counts[rule.name] for rule in rules}
         graph = _read(engine, table, stopped, matches)
     if guard.kind is not None:
@@ -118,21 +120,17 @@ def execute(engine: Engine, text: str) -> list[RunScheduleOutput]:
 
 def _steps(engine: Engine, limits: Limits, start: float) -> tuple[Stop, Counter[str]]:
     matches: Counter[str] = Counter()
-    stopped: Stop = "steps"
     for _ in range(limits.steps):
         (done,) = execute(engine, "(run-schedule (seq (saturate (run normal)) (run step)))")
         matches.update(done.report.num_matches_per_rule)
         (sizes,) = execute(engine, "(print-size)")
         if not done.report.updated:
-            stopped = "saturated"
-        elif sum(size for _, size in sizes.sizes) > limits.rows:  # type: ignore[attr-defined]
-            stopped = "rows"
-        elif time.perf_counter() - start > limits.seconds:
-            stopped = "seconds"
-        if stopped != "steps":
-            break
-    execute(engine, "(run-schedule (saturate (run normal)))")
-    return stopped, matches
+            return "saturated", matches
+        if sum(size for _, size in sizes.sizes) > limits.rows:  # type: ignore[attr-defined]
+            return "rows", matches
+        if time.perf_counter() - start > limits.seconds:
+            return "seconds", matches
+    return "steps", matches
 
 
 # --- reading --------------------------------------------------------------------------------
@@ -143,21 +141,18 @@ class _Reader:
     """Turns rows of egglog into operations; numbers classes by first appearance."""
 
     engine: Engine
-    numbers: dict[Value, int]
-    running: dict[Value, tuple[int, ...]]
-
-    def number(self, value: Value) -> int:
-        return self.numbers.setdefault(value, len(self.numbers))
+    running: dict[Value, tuple[int, ...]] = field(default_factory=dict)
+    number: defaultdict[Value, int] = field(default_factory=lambda: defaultdict(count().__next__))
 
     def node(self, name: str, function: FrozenFunction, row: FrozenRow) -> ENode:
         attributes: list[str | int] = []
         children: list[int] = []
         for value, sort in zip(row.inputs, function.input_sorts, strict=True):
             if sort == "E":
-                children.append(self.number(value))
+                children.append(self.number[value])
             elif sort == "M":
-                members = map(self.number, self.engine.value_to_multiset(value))
-                children += sorted(members)
+                members = self.engine.value_to_multiset(value)
+                children += sorted(self.number[one] for one in members)
             elif sort == "R":
                 children += self.running[value]
             elif sort == "String":
@@ -169,9 +164,9 @@ class _Reader:
 
 def _read(engine: Engine, table: Table, stopped: Stop, matches: dict[str, int]) -> EGraph:
     functions = engine.freeze().functions
-    reader = _Reader(engine, {}, {})
+    reader = _Reader(engine)
     tops = {
-        engine.value_to_i64(row.inputs[0]): reader.number(row.output)
+        engine.value_to_i64(row.inputs[0]): reader.number[row.output]
         for row in functions["root"].rows
     }
     for row in functions["Running"].rows:
@@ -180,7 +175,7 @@ def _read(engine: Engine, table: Table, stopped: Stop, matches: dict[str, int]) 
     for name in sorted(CONSTRUCTORS):
         for row in (one for one in functions[name].rows if not one.subsumed):
             node = reader.node(name, functions[name], row)
-            classes.setdefault(reader.number(row.output), []).append(node)
+            classes.setdefault(reader.number[row.output], []).append(node)
     return EGraph(
         {number: tuple(nodes) for number, nodes in classes.items()},
         tuple(tops[number] for number in sorted(tops)),
@@ -217,8 +212,8 @@ def _vanishing(
     known: defaultdict[tuple[str, int], set[int]] = defaultdict(set)
     for row in neutral:
         op, value, condition = row.inputs
-        leaves = (one for one in classes[reader.number(condition)] if one.op == "Leaf")
-        place = reader.engine.value_to_string(op), reader.number(value)
+        leaves = (one for one in classes[reader.number[condition]] if one.op == "Leaf")
+        place = reader.engine.value_to_string(op), reader.number[value]
         known[place].update(int(one.attributes[0]) for one in leaves)
     found: dict[int, frozenset[int]] = {}
     for node in (one for nodes in classes.values() for one in nodes):

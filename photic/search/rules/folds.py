@@ -47,17 +47,14 @@ _MULTISETS = {
 }
 
 
-def _parsed(text: str) -> Tree:
-    stack: list[list[Tree]] = [[]]
-    for word in re.findall(r"[()]|[^\s()]+", text):
-        if word == "(":
-            stack.append([])
-        elif word == ")":
-            done = stack.pop()
-            stack[-1].append(done)
-        else:
-            stack[-1].append(word)
-    return stack[0][0]
+def _parsed(words: Iterator[str]) -> Tree:
+    """The next value of a text in words; ")" is one at the end of an operation."""
+    word, found = next(words), list[Tree]()
+    if word != "(":
+        return word
+    while (one := _parsed(words)) != ")":
+        found.append(one)
+    return found
 
 
 def _operation(op: str, operands: list[str]) -> str:
@@ -89,7 +86,8 @@ def _pattern(tree: Tree, facts: list[str]) -> str:
 
 
 def _relative(entry: Entry) -> Rule:
-    h, w, facts = _parsed(entry.h), _parsed(entry.w), list[str]()
+    h, w = (_parsed(iter(re.findall(r"[()]|[^\s()]+", text))) for text in (entry.h, entry.w))
+    facts: list[str] = []
     p = _pattern(h, facts)
     names = (("zero", "d"), ("one", "d"), ("lowest", "da"), ("old", "da"), ("new", "da"))
     known = " ".join(f'(= {name} (known "{name}" {dtype}))' for name, dtype in names)
