@@ -147,7 +147,7 @@ class Times:
     def is_right(self, made: Candidate) -> bool:
         """Whether a candidate passes the check of the search."""
         source = source_of(made, self.work, self.target.dialect)
-        meaning = meaning_of(self.work, made.is_finite)
+        meaning = meaning_of(self.work, made)
         call = partial(called, self.remote, source, self.work)
         return isinstance(check(meaning, {}, call, 0), Right)
 

@@ -53,13 +53,16 @@ class Meaning:
     """What a candidate should compute: stores in order, of which ``outputs`` are wanted.
 
     ``constants`` are inputs of which the values are known. ``is_finite`` says that a rule of kind
-    finite led to the candidate: contributions of weight 0 may have been dropped.
+    finite led to the candidate: contributions of weight 0 may have been dropped. ``is_real`` says
+    that sums and products may be in another order: an infinity may meet another one on the way, so
+    that where a result is not finite any that is not will do.
     """
 
     stores: tuple[Store, ...]
     outputs: tuple[Buffer, ...]
     constants: Arrays
     is_finite: bool
+    is_real: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,7 @@ def check(meaning: Meaning, sizes: Sizes, call: Call, seed: int) -> Right | Wron
         found = call(case.arrays, sizes)
         if isinstance(found, str):
             return Wrong(case.name, found)
-        for name, (exact, limit) in sample.limits(case, meaning.is_finite, rng).items():
+        for name, (exact, limit) in sample.limits(case, meaning, rng).items():
             got = found[name][sample.places[name]]
             parts = _parts(got, exact, limit)
             worst = int(parts.argmax()) if parts.size else 0
@@ -348,7 +351,7 @@ class _Sample:
         return not any(faults)
 
     def limits(
-        self, case: _Case, is_finite: bool, rng: np.random.Generator
+        self, case: _Case, meaning: Meaning, rng: np.random.Generator
     ) -> dict[str, tuple[Array, Array]]:
         """The right values of each output, and their limits."""
         exact = self.values(case.arrays, True, _exactly)
@@ -356,7 +359,9 @@ class _Sample:
         is_few = min(one.size for one in exact.values()) < FEW_RESULTS
         draws = range(DRAWS_OF_FEW if is_few else DRAWS)
         moved = [self.values(case.arrays, True, partial(_moved, rng)) for _ in draws]
-        others = [_replanted(case, rng) for _ in range(2 if is_finite and case.planted else 0)]
+        others = [
+            _replanted(case, rng) for _ in range(2 if meaning.is_finite and case.planted else 0)
+        ]
         without = [self.values(one, True, _exactly) for one in others]
         found = {}
         for name in exact:
@@ -365,6 +370,9 @@ class _Sample:
                 is_free = np.where(_equal(without[0][name], without[1][name]), np.inf, -np.inf)
                 is_special = np.isnan(limit) & ~np.isfinite(exact[name])
                 limit = np.where(is_special, is_free, limit)
+            if meaning.is_real:
+                is_special = np.isnan(limit) & ~np.isfinite(_wide(exact[name]))
+                limit = np.where(is_special, -np.inf, limit)
             found[name] = exact[name], limit
         return found
 

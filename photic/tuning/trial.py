@@ -101,11 +101,11 @@ def number_at(value: Dim, sizes: Sizes) -> int:
     return found
 
 
-def meaning_of(work: Work, is_finite: bool) -> Meaning:
-    """What a candidate for a work should compute."""
+def meaning_of(work: Work, candidate: Candidate) -> Meaning:
+    """What a candidate for a work should compute; as written, it may not take other orders."""
     outputs = dict.fromkeys(one.buffer for one in work.stores)
     wanted = tuple(one for one in outputs if one.name not in work.temporary)
-    return Meaning(work.stores, wanted, {}, is_finite)
+    return Meaning(work.stores, wanted, {}, candidate.is_finite, not candidate.choices)
 
 
 def called(

@@ -315,7 +315,7 @@ def _wins(firsts: Sequence[Outcome], outcomes: Sequence[Outcome]) -> bool:
 
 def _is_right(region: _Region, source: Source, remote: Remote, seed: int) -> bool:
     """Whether a candidate passes the check, at several sizes."""
-    meaning = meaning_of(region.work, source.candidate.is_finite)
+    meaning = meaning_of(region.work, source.candidate)
 
     def call(arrays: Arrays, sizes: Sizes) -> Arrays | str:
         return called(remote, source, region.work, arrays, sizes)

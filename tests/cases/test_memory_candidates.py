@@ -103,5 +103,5 @@ def require_right(candidate: Candidate, work: Work, remote: Remote) -> None:
         return called(remote, source, work, arrays, sizes)
 
     for sizes in tried:
-        found = check(meaning_of(work, candidate.is_finite), sizes, call, 0)
+        found = check(meaning_of(work, candidate), sizes, call, 0)
         assert isinstance(found, Right), found

@@ -81,5 +81,5 @@ def require_right(work: Work, made: Candidate) -> None:
     with Remote(target.worker) as remote:
         source = source_of(made, work, target.dialect)
         call = partial(called, remote, source, work)
-        found = check(meaning_of(work, made.is_finite), {}, call, 0)
+        found = check(meaning_of(work, made), {}, call, 0)
     assert isinstance(found, Right), found

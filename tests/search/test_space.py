@@ -137,7 +137,7 @@ def test_random_candidates_of_a_program_are_right(name: str, remote: Remote) -> 
         trials = [trial_of(one, work, sizes) for sizes in tried for one in sources]
         assert set(remote.build(trials, BUILD_SECONDS)) == {None}
         for source in sources:
-            meaning = meaning_of(work, source.candidate.is_finite)
+            meaning = meaning_of(work, source.candidate)
             for sizes in tried:
                 found = check(meaning, sizes, partial(called, remote, source, work), 0)
                 assert isinstance(found, Right), f"{found} {sizes}\n{nests_of(source.candidate)}"
