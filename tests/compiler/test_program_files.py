@@ -100,6 +100,8 @@ def test_a_field_of_the_wrong_kind_is_refused_even_with_a_right_sum(
     for path, value in leaves(manifest):
         if type(value) is type(wrong) or path[0] in ("sha256", "machine"):
             continue
+        if "seconds" in path and (wrong is None or isinstance(wrong, float)):
+            continue  # a kernel that nobody timed, or a time
         forged = changed(manifest, path, wrong)
         assert isinstance(forged, dict)
         forged["sha256"] = _digest(forged)
@@ -122,7 +124,7 @@ def test_a_negative_count_is_refused_even_with_a_right_sum(kept: Path) -> None:
 
 
 def test_a_newer_format_is_refused(kept: Path) -> None:
-    manifest = json.loads((kept / MANIFEST).read_text()) | {"format": 2}
+    manifest = json.loads((kept / MANIFEST).read_text()) | {"format": store.FORMAT + 1}
     manifest["sha256"] = _digest(manifest)
     (kept / MANIFEST).write_text(json.dumps(manifest))
     with pytest.raises(ProgramFile, match="another format"):
