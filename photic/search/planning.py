@@ -42,7 +42,7 @@ class Plans:
     """All legal plans: for each state its moves, dead ends removed."""
 
     root: str
-    moves: dict[str, tuple[Move, ...]]
+    moves: dict[str, list[Move]]
     axes: dict[str, Var]
 
 
@@ -55,7 +55,7 @@ def plans_of(region: Region) -> Plans:
     execute(engine, "(run-schedule (saturate (run normal)) (saturate (run step)))")
     (root,) = engine.freeze().functions["root"].rows
     axes = {axis.name: axis for one in region.statements for axis in _axes(one)}
-    return Plans(str(root.output), _productive(_moves(engine)), axes)
+    return Plans(str(root.output), _moves(engine), axes)
 
 
 def _facts(region: Region) -> Iterator[str]:
@@ -107,27 +107,17 @@ def _depends(region: Region, s: int, t: int) -> bool:
 
 
 def _moves(engine: Engine) -> dict[str, list[Move]]:
-    """The moves of each state; those of a group are moves of the states that it stands in."""
+    """The possible moves of each state; a group's are moves of the states that it stands in."""
     functions, found = engine.freeze().functions, dict[str, list[Move]]()
+    possible = {str(row.inputs[0]) for row in functions["possible"].rows}
     named = [(str(k), op, row) for op in MOVES for k, row in enumerate(functions[op].rows)]
     for _, op, row in sorted(named, key=lambda one: one[:2]):
         first, *rest = row.inputs
         detail = engine.value_to_string(first) if op == "Loop" else engine.value_to_i64(first)
         states = tuple(map(str, rest)) if op != "Tile" else ()
-        found.setdefault(str(row.output), []).append(Move(op, str(detail), states))
+        if possible.issuperset(states):
+            found.setdefault(str(row.output), []).append(Move(op, str(detail), states))
     return found
-
-
-def _productive(moves: dict[str, list[Move]]) -> dict[str, tuple[Move, ...]]:
-    """Only moves from which a whole plan can be reached."""
-    good: set[str] = set()
-    while more := {
-        state
-        for state, options in moves.items()
-        if state not in good and any(set(one.states) <= good for one in options)
-    }:
-        good |= more
-    return {state: tuple(one for one in moves[state] if set(one.states) <= good) for state in good}
 
 
 def pick_plan(plans: Plans, choose: Choose) -> Plan:
