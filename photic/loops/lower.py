@@ -56,9 +56,8 @@ class Translation:
         """The condition of a view's bounds at an index, and the index of the node that it reads."""
         if (value, index) not in self.sources:
             table, inside = view_table(value, index), form.TRUE
-            for bound in value.view.bounds:
-                term = form.inside(substitute(bound.value, table), bound.extent)
-                inside = form.both(inside, term)
+            for one in value.view.bounds:
+                inside = form.both(inside, form.inside(substitute(one.value, table), one.extent))
             places = tuple(substitute(one, table) for one in value.view.index)
             self.sources[value, index] = inside, places
         return self.sources[value, index]
@@ -78,13 +77,10 @@ class Translation:
 
     def needs(self, element: tuple[Node, Index]) -> list[tuple[Node, Index]]:
         """The elements of other nodes from which one is computed, loads aside."""
-        found, inner = [], self.inner_index(*element)
-        for one in element[0].operands:
-            inside, source = self.source(one, inner)
-            is_known = one.node in self.buffers or one.node in self.slices
-            if not is_known and inside is not form.FALSE:
-                found.append((one.node, source))
-        return found
+        inner = self.inner_index(*element)
+        reads = [(one.node, *self.source(one, inner)) for one in element[0].operands]
+        reads = [one for one in reads if one[0] not in self.buffers and one[0] not in self.slices]
+        return [(node, index) for node, inside, index in reads if inside is not form.FALSE]
 
     def inner_index(self, node: Node, index: Index) -> Index:
         """The index of a node's operands: a reduction has a variable of its own for its axis."""
@@ -187,12 +183,10 @@ def lower(graph: Graph) -> Program:
         works, copies = _works(low)
         ordered, stuck = _ordered(works, low)
         if stuck is None:
-            outputs = {name: name_of("output", name) for name, _ in graph.outputs}
+            names = {name: name_of("output", name) for name, _ in graph.outputs}
+            known, table = tuple(sizes.values()), low.functions.table
             steps = (*_steps(ordered), *copies)
-            functions = low.functions.table
-            return Program(
-                tuple(sizes.values()), low.places, functions, steps, outputs, low.constants
-            )
+            return Program(known, low.places, table, steps, names, low.constants)
         copied.add(stuck)
 
 

@@ -140,8 +140,7 @@ def _is_worth(node: Node, use: _Use, fact: _Facts) -> bool:
     """True if a node is stored though nothing else asks for it."""
     places, repeats = len(use.places), _repeats(node, use)
     if isinstance(node.attribute, Along):
-        again = use.inside_reduction not in ("", node.op)
-        return places > 1 or repeats > 1 or again
+        return places > 1 or repeats > 1 or use.inside_reduction not in ("", node.op)
     if (fact.fixed or fact.positional) and not fact.costly:
         return False
     if places > 1 and (fact.costly or len(fact.leaves) > 1):
@@ -163,12 +162,8 @@ def _repeats(node: Node, use: _Use) -> float:
 def _pass_on(node: Node, stored: bool, uses: dict[Node, _Use]) -> None:
     """Tell the operands of a node where they are computed."""
     own = uses[node]
-    here: dict[Place, tuple[Dim, ...]] = own.places
-    if stored:
-        here = {(node, identity(node.shape).index): node.shape}
-    for one in node.operands:
-        if one.node not in uses:
-            continue
+    here = {(node, identity(node.shape).index): node.shape} if stored else own.places
+    for one in (each for each in node.operands if each.node in uses):
         use = uses[one.node]
         for (sink, index), extents in here.items():
             if isinstance(node.attribute, Along):
