@@ -282,10 +282,9 @@ def _scan(low: _Lowering, node: Node, region: Scan) -> _Work:
     atom = Symbol(unlike(f"trip{low.depth}", low.sizes), 0, last)
     counter = symbol(atom.name, atom.low, atom.high)
     works: list[_Work] = []
-    for slot, start in zip(region.carried, node.operands, strict=False):
-        low.buffers[slot] = low.held(start, works)
-    for slot, sequence in zip(region.sliced, node.operands[count:], strict=False):
-        low.slices[slot] = (sequence, counter)
+    first, sequences = node.operands[:count], node.operands[count:]
+    low.buffers |= {k: low.held(one, works) for k, one in zip(region.carried, first, strict=True)}
+    low.slices |= {slot: (one, counter) for slot, one in zip(region.sliced, sequences)}
     roots = [one.node for one in region.outputs]
     _place_sources(low, roots)
     low.depth += 1

@@ -82,11 +82,8 @@ def _nested(op: str, parts: tuple[Var, ...], value: Expr) -> Expr:
 
 def asked_axes(value: Expr) -> set[Var]:
     """Short axes that index conditions ask about: written out, the conditions are decided."""
-    found: set[Var] = set()
-    for one in form.walk(value):
-        if isinstance(one.attribute, Order):
-            found |= {axis for axis in dims.variables(one.attribute.gap) if is_short(axis)}
-    return found
+    gaps = (one.attribute.gap for one in form.walk(value) if isinstance(one.attribute, Order))
+    return {axis for gap in gaps for axis in dims.variables(gap) if is_short(axis)}
 
 
 def written_out(value: Expr) -> frozenset[Var]:
@@ -94,13 +91,11 @@ def written_out(value: Expr) -> frozenset[Var]:
     asked = asked_axes(value)
     found: set[Var] = set()
     points = 1
-    for one in form.walk(value):
-        if isinstance(one.attribute, Over):
-            axis = one.attribute.axis
-            if is_short(axis) and (axis in asked or not found):
-                assert isinstance(axis.extent, int)
-                points *= axis.extent
-                found |= {axis} if points <= SHORT else set()
+    attributes = (one.attribute for one in form.walk(value))
+    for axis in (one.axis for one in attributes if isinstance(one, Over)):
+        if isinstance(axis.extent, int) and is_short(axis) and (axis in asked or not found):
+            points *= axis.extent
+            found |= {axis} if points <= SHORT else set()
     return frozenset(found)
 
 

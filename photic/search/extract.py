@@ -112,9 +112,8 @@ def runnable(graph: EGraph, choice: Choice) -> dict[int, ENode]:
         if node.op == "Fold":
             r, a, p, body = (node.children[k] for k in (R, A, P, BODY))
             extremum = ENode("Reduce", ("max", node.attributes[1]), (a,))
-            inside = set[int]().union(*(_cone(made, one, ()) for one in node.children))
             is_apart = r not in _cone(made, a, ()) | _cone(made, body, (p,))
-            if number not in inside and is_apart and extrema.get(r, extremum) == extremum:
+            if is_apart and extrema.get(r, extremum) == extremum:
                 made[r] = extrema[r] = extremum
             else:
                 made[number] = ENode("Reduce", node.attributes, (body,))
@@ -166,17 +165,12 @@ def stored_by_default(graph: EGraph, choice: Choice) -> frozenset[int]:
 
 def staged_loads(graph: EGraph, choice: Choice) -> list[int]:
     """Loads inside reductions of what has several axes: a copy of a tile may lie better."""
-    numbers = order(choice, graph.roots)
+    numbers, leaves = order(choice, graph.roots), graph.table.leaves
     bodies = [choice[one].children[-1] for one in numbers if choice[one].op in ("Reduce", "Fold")]
-    inside = set[int]().union(*(_cone(choice, one, ()) for one in bodies))
-    return [
-        one
-        for one in numbers
-        if one in inside
-        and choice[one].op == "Leaf"
-        and isinstance(graph.table.leaves[int(choice[one].attributes[0])].attribute, Access)
-        and len(graph.free[one]) > 1
-    ]
+    inside = set(order(choice, bodies))
+    wide = [one for one in numbers if one in inside and len(graph.free[one]) > 1]
+    places = [(one, int(choice[one].attributes[0])) for one in wide if choice[one].op == "Leaf"]
+    return [one for one, place in places if isinstance(leaves[place].attribute, Access)]
 
 
 # --- statements -----------------------------------------------------------------------------

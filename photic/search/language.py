@@ -52,17 +52,13 @@ class Table:
     axes: dict[str, Var] = field(default_factory=dict)
 
 
-def place_of(name: str, dtype: DType) -> Expr:
-    """A leaf that stands for a value yet to be given (the old and new extremum of a weight)."""
-    return form.load(Buffer(name, (), dtype), ())
-
-
+# ``old`` and ``new`` stand for values yet to be given: the old and new extremum of a weight.
 _KNOWN: dict[str, Callable[[DType], Expr]] = {
     "zero": form.zero,
     "one": lambda dtype: form.number(1, dtype),
     "lowest": form.lowest,
-    "old": lambda dtype: place_of("old", dtype),
-    "new": lambda dtype: place_of("new", dtype),
+    "old": lambda dtype: form.load(Buffer("old", (), dtype), ()),
+    "new": lambda dtype: form.load(Buffer("new", (), dtype), ()),
 }
 
 
