@@ -219,25 +219,27 @@ def _parts(state: _State, plan: Plan, path: Path) -> tuple[Part, ...]:
     starting = [one for one in starting if not any(axis in reduced_axes(one) for axis in outer)]
     before = tuple(part for one in starting for part in _start(state, one, path))
     body = _parts(state, plan.body, (*path, plan))
-    for gap in _gaps(state, plan, members):
+    for gap in _gaps(state, (*path, plan), members):
         most = _most(state, gap, (*path, plan))
-        body = body if most is None else (Fit(1, most, body, ()),)
+        if most is not None and bounds(most)[0] < 1:
+            body = (Fit(1, most, body, ()),)
     return (*before, _opened(state, plan.axis, body))
 
 
-def _gaps(state: _State, plan: Open, members: list[Statement]) -> list[Dim]:
-    """The numbers that must be positive somewhere in a tile of the axis, or it adds nothing.
+def _gaps(state: _State, path: Path, members: list[Statement]) -> list[Dim]:
+    """The numbers that must be positive somewhere in a tile of the open axes, or it adds nothing.
 
-    All reductions over the axis agree about them, and nothing outside reads what else is inside.
+    All reductions over open axes agree about them, and nothing outside reads what else is inside.
     """
-    adding = [one for one in members if plan.axis in reduced_axes(one)]
+    opened = {loop.axis for loop in path}
+    adding = [one for one in members if opened & set(reduced_axes(one))]
     inner = {one.target.name for one in members if one not in adding}
     others = [one for one in state.region.statements if one not in members]
     read = set().union(state.region.outputs, *(read_targets(one) for one in others))
     if not adding or inner & read:
         return []
     gaps = [gap for gap in adding[0].gaps if all(gap in one.gaps for one in adding)]
-    return [gap for gap in gaps if plan.axis in variables(gap)]
+    return [gap for gap in gaps if path[-1].axis in variables(gap)]
 
 
 def _most(state: _State, gap: Dim, path: Path) -> Dim | None:
