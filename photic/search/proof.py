@@ -64,11 +64,9 @@ def _term(node: ENode) -> str:
 
 def minimal_rules(rules: Rules, is_proved: Callable[[Rules], bool]) -> Rules:
     """A set of rules that still proves something, and without any one of them does not."""
-    needed, size = rules, len(rules)
-    while size:
-        for part in [needed[k : k + size] for k in range(0, len(needed), size)]:
-            rest = tuple(rule for rule in needed if rule not in part)
-            if is_proved(rest):
-                needed = rest
-        size //= 2
+    needed = () if is_proved(()) else rules
+    for rule in needed:
+        rest = tuple(one for one in needed if one is not rule)
+        if is_proved(rest):
+            needed = rest
     return needed
