@@ -165,10 +165,8 @@ class _Reader:
 def _read(engine: Engine, table: Table, stopped: Stop, matches: dict[str, int]) -> EGraph:
     functions = engine.freeze().functions
     reader = _Reader(engine)
-    tops = {
-        engine.value_to_i64(row.inputs[0]): reader.number[row.output]
-        for row in functions["root"].rows
-    }
+    tops = functions["root"].rows
+    roots = sorted((engine.value_to_i64(one.inputs[0]), reader.number[one.output]) for one in tops)
     for row in functions["Running"].rows:
         reader.running[row.output] = reader.node("Running", functions["Running"], row).children
     classes: dict[int, list[ENode]] = {}
@@ -178,7 +176,7 @@ def _read(engine: Engine, table: Table, stopped: Stop, matches: dict[str, int]) 
             classes.setdefault(reader.number[row.output], []).append(node)
     return EGraph(
         {number: tuple(nodes) for number, nodes in classes.items()},
-        tuple(tops[number] for number in sorted(tops)),
+        tuple(number for _, number in roots),
         _free(classes, table),
         _vanishing(reader, functions["neutral"].rows, classes),
         table,
