@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Protocol
@@ -118,10 +118,14 @@ class Mutation:
 
 @dataclass(slots=True)
 class _Node:
-    """One state of the tree: how often each option was taken, and the best reward it led to."""
+    """One state of the tree: how often each option was taken, and the best reward it led to.
+
+    What was ``expected`` of an option counts until something that it led to was measured.
+    """
 
     counts: dict[str, int] = field(default_factory=dict)
     best: dict[str, float] = field(default_factory=dict)
+    expected: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -143,7 +147,9 @@ class Tree:
             drawn = draw(choose)
             if drawn is not None:
                 self.best_predicted = min(self.best_predicted, drawn.predicted_seconds)
-                self._reward(drawn.trail, TRUST * self.best_predicted / drawn.predicted_seconds)
+                reward = TRUST * self.best_predicted / drawn.predicted_seconds
+                for node, label in self._way(drawn.trail, reward):
+                    node.expected[label] = max(node.expected.get(label, 0.0), reward)
                 off = median(self.offs) if self.offs else 1.0
                 self._keep(drawn.trail, off * drawn.predicted_seconds)
             return drawn
@@ -187,7 +193,8 @@ class Tree:
         for label, weight in zip(options, likely, strict=True):
             share = weight / sum(likely)
             spread = EXPLORATION * share * math.sqrt(visits + 1) / (1 + node.counts.get(label, 0))
-            scores.append(node.best.get(label, 0.0) + spread + TINY * self.rng.random())
+            known = node.best.get(label, node.expected.get(label, 0.0))
+            scores.append(known + spread + TINY * self.rng.random())
         return scores.index(max(scores))
 
     def learn(self, drawn: Drawn, seconds: float) -> None:
@@ -196,17 +203,19 @@ class Tree:
         if math.isfinite(seconds):
             self.offs.append(seconds / drawn.predicted_seconds)
         self._keep(drawn.trail, seconds)
-        self._reward(drawn.trail, self.best_seconds / seconds if math.isfinite(seconds) else 0.0)
+        reward = self.best_seconds / seconds if math.isfinite(seconds) else 0.0
+        for node, label in self._way(drawn.trail, reward):
+            node.best[label] = max(node.best.get(label, 0.0), reward)
 
-    def _reward(self, trail: Trail, reward: float) -> None:
-        """The tree grows by one node, or by the whole way to something good."""
+    def _way(self, trail: Trail, reward: float) -> Iterator[tuple[_Node, str]]:
+        """The nodes on a way; the tree grows by one, or by the whole way to something good."""
         for depth, (_, label) in enumerate(trail):
             is_new = trail[:depth] not in self.nodes
             node = self.nodes.setdefault(trail[:depth], _Node())
             node.counts[label] = node.counts.get(label, 0) + 1
-            node.best[label] = max(node.best.get(label, 0.0), reward)
+            yield node, label
             if is_new and reward < GOOD:
-                break
+                return
 
 
 def drawing(

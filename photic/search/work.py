@@ -5,6 +5,7 @@ Groups of kernels that differ only in the program's buffers have equal works, an
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from photic.ir import index as form
@@ -36,3 +37,7 @@ class Work:
         kinds = (self.temporary, self.constants)
         lines = [f"{b} {[b.name in kind for kind in kinds]}" for b in self.buffers]
         return "\n".join([*lines, *map(str, self.stores)])
+
+    def kin(self) -> str:
+        """The same for all works that differ in numbers only: what won there is worth a try."""
+        return re.sub(r"\d+", "#", self.text())

@@ -29,6 +29,7 @@ SAMPLE_SECONDS = 0.005
 MOST_CALLS = 200  # of a series
 MOST_SERIES = 8  # of a sample
 WARM_CALLS = 3
+LONG_SECONDS = 0.3  # of a call: it warms itself up
 HOPELESS_FACTOR = 3.0  # so many times the best, and more than a moment, is not raced
 HOPELESS_SECONDS = 0.001
 LIMIT_FACTOR = 20.0  # so many times the best is a hang
@@ -256,11 +257,11 @@ class _Race:
     def warm(self, racer: _Racer) -> None:
         """The first calls: the very first does not count, the others only say how long to race.
 
-        One that is hopeless at once is not warmed further.
+        One that is hopeless at once, or takes long anyway, is not warmed further.
         """
         first = self.take(racer)
         found = [] if first is None else [first]
-        if first is not None and not self.is_hopeless(first):
+        if first is not None and first < LONG_SECONDS and not self.is_hopeless(first):
             found = [taken for _ in range(WARM_CALLS - 1) if (taken := self.take(racer))] or found
         if found:
             racer.warm_seconds = min(found)

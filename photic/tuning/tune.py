@@ -19,6 +19,7 @@ from functools import lru_cache
 
 from photic.base.trace import emit
 from photic.forms.candidate_check import Arrays, Right, Sizes, check, sizes_to_try
+from photic.ir.dim import bounds, mul, product
 from photic.ir.program import Program
 from photic.loops.nest import print_nest
 from photic.loops.plan import best_known
@@ -34,12 +35,12 @@ from photic.search.space import (
     is_small,
     space_of,
 )
-from photic.search.tree import Draw, Proposer, Tree, drawing
+from photic.search.tree import Draw, Drawn, Proposer, Tree, drawing
 from photic.search.work import Work
 from photic.storage.files import cache_folder, reading_folders
 from photic.storage.record import Record, record_key
 from photic.storage.records import RECORDS_FILE, Records
-from photic.targets.measure import Outcome, Timed, beats, measure, ratio
+from photic.targets.measure import Outcome, Timed, Unmeasured, beats, measure, ratio
 from photic.targets.process import Remote
 from photic.targets.registry import Target
 from photic.tuning.partition import Group, partition
@@ -57,6 +58,7 @@ from photic.tuning.winners import Winner
 BATCH = 8  # candidates of a turn: one call of the compiler
 LEAST_SECONDS = 0.5  # of a race that is begun
 RACE_SECONDS = 10.0  # of a turn at one set of sizes
+MOST_STORED_BYTES = 1 << 30  # between the kernels of a candidate
 MOST_CHECKS = 3  # sets of sizes at which a winner is checked
 RULES_SECONDS = 3.0  # past the budget in which the rules behind winners are looked for
 EMPTY_TURNS = 3  # in which nothing new was proposed: the space is as good as exhausted
@@ -115,6 +117,7 @@ class _Region:
     samples: tuple[float, ...] = ()
     candidates: int = 0
     turns: int = 0  # since the last gain
+    kin: str = ""  # the key of what was found for works of other sizes
     is_begun: bool = False
     expected: float = 0.0  # seconds of a run of the program, before any are known
     empty: int = 0
@@ -137,10 +140,12 @@ def tune(program: Program, target: Target, options: Options) -> Tuned:
     regions: dict[str, _Region] = {}
     for text, alike in groups.items():
         labels = f"{_rules_key()} without {options.without}"
-        key = record_key(text, f"{target.name} {target.key()}", labels)
+        machine = f"{target.name} {target.key()}"
+        key, kin = (record_key(one, machine, labels) for one in (text, alike[0].work.kin()))
         record = options.records.best(key)
         if record is not None or options.seconds > 0:
             regions[text] = _region(alike, key, record, target, options)
+            regions[text].kin = kin
     stopped = "no search"
     if options.seconds > 0:
         with Remote(target.worker) as remote:
@@ -217,6 +222,7 @@ def _searched(
                 tuple(one.choices.items()), one.seconds, one.samples, one.candidates, "best so far"
             )
             options.records.add(one.key, record)
+            options.records.add(one.kin, record)
         emit(
             "search",
             "turn",
@@ -235,10 +241,14 @@ def _turn(
     region: _Region, remote: Remote, target: Target, options: Options, deadline: float
 ) -> bool:
     """Propose, race and check; whether something better was found."""
-    if not region.is_begun:
-        region.space = space_of(region.work, target.machine(), options.without)
-        region.is_begun = True
     draw = _draw(region, target)
+    if not region.is_begun:
+        region.is_begun = True
+        region.space = space_of(region.work, target.machine(), options.without)
+        _begin(region, draw, remote, target, options)
+    if not _fits(region.best):
+        region.empty = EMPTY_TURNS
+        return False
     found = [region.proposer.propose(draw) for _ in range(BATCH)]
     drawn = [one for one in found if one is not None]
     region.empty = 0 if drawn else region.empty + 1
@@ -259,8 +269,9 @@ def _turn(
     if region.seconds is None:
         return False
     scores = [_score(firsts, [race[k] for race in raced]) for k in range(1, len(sources))]
-    for one, score in zip(drawn, scores, strict=True):
-        region.proposer.learn(one, score * region.seconds)
+    for k, (one, score) in enumerate(zip(drawn, scores, strict=True), 1):
+        if not any(isinstance(race[k], Unmeasured) for race in raced):
+            region.proposer.learn(one, score * region.seconds)
     order = sorted(range(len(drawn)), key=lambda k: scores[k])
     for k in order:
         outcomes = [race[k + 1] for race in raced]
@@ -274,12 +285,38 @@ def _turn(
     return False
 
 
+def _begin(region: _Region, draw: Draw, remote: Remote, target: Target, options: Options) -> None:
+    """Where a search starts that knows nothing of these sizes: at what won at others, if right.
+
+    If the best known needs too much memory, it starts at another candidate.
+    """
+
+    def adopt(drawn: Drawn | None) -> None:
+        if drawn is not None and isinstance(drawn.made, Candidate):
+            source = source_of(drawn.made, region.work, target.dialect)
+            if _is_right(region, source, remote, options.seed):
+                region.best, region.choices = drawn.made, dict(drawn.trail)
+
+    kin = options.records.best(region.kin) if not region.choices else None
+    if kin is not None:
+        adopt(draw(replaying(dict(kin.choices), best_known)))
+    for _ in range(BATCH):
+        if not _fits(region.best):
+            adopt(region.proposer.propose(draw))
+
+
+def _fits(candidate: Candidate) -> bool:
+    """Whether the buffers between kernels are small enough to be measured."""
+    sizes = (mul(product(one.shape), one.dtype.bytes) for one in candidate.stored)
+    return sum(bounds(one)[1] for one in sizes) <= MOST_STORED_BYTES
+
+
 def _draw(region: _Region, target: Target) -> Draw:
     machine = target.machine()
 
     def describe(made: object) -> tuple[str, float] | None:
         assert isinstance(made, Candidate)
-        if not is_small(made):
+        if not (is_small(made) and _fits(made)):
             return None
         text = "\n".join(print_nest(one) for one in made.nests)
         return text, predicted_seconds(made.nests, machine)
