@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from photic.codegen.clike import Source
 from photic.codegen.entry import Addresses
 from photic.compiler.artifact import Array
-from photic.compiler.candidate import rendered
-from photic.compiler.constants import evaluate_constants
 from photic.compiler.memory import MemoryPlan, plan_memory
+from photic.compiler.source import rendered
+from photic.forms.constants import evaluate_constants
 from photic.forms.graph_check import check_graph
 from photic.forms.graph_text import print_graph
 from photic.forms.program_text import print_program

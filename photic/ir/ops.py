@@ -88,3 +88,5 @@ PRIMITIVES: tuple[OpRecord, ...] = (
 
 PRIMITIVE: dict[str, OpRecord] = {record.name: record for record in PRIMITIVES}
 SOURCES: tuple[str, ...] = ("input", "state", "constant", "iota")
+REGIONS = ("scan", "item")  # a loop, and one of its results
+COSTLY = frozenset({"exp2", "log2", "sin", "sqrt", "recip"})  # in cycles

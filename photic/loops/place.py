@@ -14,12 +14,10 @@ from dataclasses import dataclass, field
 
 from photic.ir.dim import Atom, Dim, Var, bounds, product, substitute, var
 from photic.ir.graph import Along, Node, Operand, topological
-from photic.ir.ops import SOURCES
+from photic.ir.ops import COSTLY, REGIONS, SOURCES
 from photic.ir.view import Shape, identity
 
-REGIONS = ("scan", "item")
 GIVEN = (*SOURCES, *REGIONS)  # ops that no kernel computes element by element
-COSTLY = frozenset({"exp2", "log2", "sin", "sqrt", "recip"})
 FEW_REPEATS = 8  # uses of each element; up to so many recomputations cost less than a store
 MANY_PLACES = 16  # ways to read a node; more are not told apart
 LONG_CHAIN = 192  # nodes, one on another; the next that is not larger than its parts is stored

@@ -30,7 +30,6 @@ from photic.search.extract import choose as choose_values
 from photic.search.extract import region_of, runnable, staged_loads, stored_by_default
 from photic.search.language import ENode
 from photic.search.planning import Plans, pick_plan, plans_of
-from photic.search.proof import rules_behind
 from photic.search.region import shared_axes
 from photic.search.rules import rules_without
 from photic.search.run import LIMITS, EGraph, saturate
@@ -78,13 +77,6 @@ class Space:
         if number not in self.plans:
             self.plans[number] = plans_of(self.regions[number])
         return self.plans[number]
-
-    def rules_of(self, number: int, is_late: Callable[[], bool]) -> tuple[str, ...]:
-        """The rules that one alternative needs; none once it is late."""
-        assert self.graph is not None
-        values = [one.value for one in shared_axes(self.work.stores, self.work.temporary)]
-        given = self.graph, values, self.choices[number], rules_without()
-        return tuple(rule.name for rule in rules_behind(*given, is_late))
 
 
 def space_of(work: Work, machine: Machine, without: Sequence[str]) -> Space:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from photic.codegen.dialect import Dialect
-from photic.compiler.candidate import candidate_source, scratch_of, table_of
 from photic.forms.candidate_check import Arrays, Meaning
 from photic.ir import index as form
 from photic.ir.dim import Atom, Dim, Symbol, substitute, symbols
@@ -24,6 +23,7 @@ from photic.search.space import Candidate
 from photic.search.work import Work
 from photic.targets.measure import Slot, Trial
 from photic.targets.process import Remote
+from photic.tuning.candidate import candidate_source, scratch_of, table_of
 
 MOST_INTEGER = 8
 RUN_SECONDS = 60.0  # of one call in a check

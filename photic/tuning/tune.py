@@ -25,7 +25,7 @@ from photic.loops.nest import print_nest
 from photic.loops.plan import best_known
 from photic.search.choosing import replaying
 from photic.search.cost import seconds as predicted_seconds
-from photic.search.rules import TOPICS
+from photic.search.rules import TOPICS, rules_without
 from photic.search.space import (
     AS_WRITTEN,
     SPACE_VERSION,
@@ -44,6 +44,7 @@ from photic.targets.measure import Outcome, Timed, Unmeasured, beats, measure, r
 from photic.targets.process import Remote
 from photic.targets.registry import Target
 from photic.tuning.partition import Group, partition
+from photic.tuning.proof import rules_of
 from photic.tuning.trial import (
     Source,
     called,
@@ -157,7 +158,7 @@ def tune(program: Program, target: Target, options: Options) -> Tuned:
             matches[name] = matches.get(name, 0) + count
     latest = deadline + RULES_SECONDS if options.seconds > 0 else start
     winners = {
-        text: Winner(one.choices, one.best, one.seconds, _rules(one, latest))
+        text: Winner(one.choices, one.best, one.seconds, _rules(one, options.without, latest))
         for text, one in regions.items()
         if one.choices
     }
@@ -182,12 +183,13 @@ def _region(
     return made
 
 
-def _rules(region: _Region, latest: float) -> tuple[str, ...]:
+def _rules(region: _Region, without: Sequence[str], latest: float) -> tuple[str, ...]:
     """The rules behind the best candidate; none of kernels as written, or if it gets too late."""
     if region.best.choices:
         return ()
     number = int(region.choices["kernels"].removeprefix("values "))
-    return region.space.rules_of(number, lambda: time.monotonic() > latest)
+    rules = rules_without(*without)
+    return rules_of(region.space, number, rules, lambda: time.monotonic() > latest)
 
 
 @lru_cache(maxsize=1)

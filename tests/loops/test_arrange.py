@@ -13,7 +13,6 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from photic.compiler.candidate import candidate_source, scratch_of, table_of
 from photic.ir import index as form
 from photic.ir.dim import Dim, Var, var
 from photic.ir.dtype import FLOAT32
@@ -28,6 +27,7 @@ from photic.targets.c import device
 from photic.targets.c.dialect import DIALECT
 from photic.targets.c.pool import pool
 from photic.targets.c.toolchain import build_kernels
+from photic.tuning.candidate import candidate_source, scratch_of, table_of
 
 HEADS, DEPTH = 3, 12
 LOG2E = 1.4426950408889634

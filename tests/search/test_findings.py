@@ -35,8 +35,8 @@ from search.value_programs import (
 
 import photic as ph
 from photic.ir.index import Store
-from photic.search.proof import minimal_rules
 from photic.search.run import EGraph, saturate
+from photic.tuning.proof import minimal_rules
 
 CLASSES = 9
 

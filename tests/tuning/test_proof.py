@@ -10,8 +10,8 @@ from search.value_programs import naive, row
 
 import photic as ph
 from photic.search.extract import choose, runnable
-from photic.search.proof import Rules, rules_behind
 from photic.search.run import EGraph
+from photic.tuning.proof import Rules, rules_behind
 
 SEEDS = range(20)
 STREAMING = {

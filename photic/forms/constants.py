@@ -15,9 +15,8 @@ from photic.forms.eval import evaluate_operand
 from photic.ir import graph as graphs
 from photic.ir.dim import symbols
 from photic.ir.graph import Graph, Node, Operand, Scan, constant_node, operand, topological
-from photic.ir.ops import SOURCES
+from photic.ir.ops import COSTLY, REGIONS, SOURCES
 from photic.ir.view import Shape
-from photic.loops.place import COSTLY, REGIONS
 
 WORK = COSTLY | {"sum", "max"}  # ops of which an element costs much
 SMALL_BYTES = 65536  # a result of this size is always worth keeping

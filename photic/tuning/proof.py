@@ -12,8 +12,10 @@ from collections.abc import Callable, Iterable, Sequence
 from photic.ir.index import Expr
 from photic.search.extract import Choice, order
 from photic.search.language import ENode
+from photic.search.region import shared_axes
 from photic.search.rules.record import Rule
 from photic.search.run import LIMITS, EGraph, saturate
+from photic.search.space import Space
 
 Rules = tuple[Rule, ...]
 
@@ -70,3 +72,13 @@ def minimal_rules(rules: Rules, is_proved: Callable[[Rules], bool]) -> Rules:
         if is_proved(rest):
             needed = rest
     return needed
+
+
+def rules_of(
+    space: Space, number: int, rules: Sequence[Rule], is_late: Callable[[], bool]
+) -> tuple[str, ...]:
+    """The names of the rules that one alternative of a space needs; none once it is late."""
+    assert space.graph is not None
+    values = [one.value for one in shared_axes(space.work.stores, space.work.temporary)]
+    found = rules_behind(space.graph, values, space.choices[number], rules, is_late)
+    return tuple(rule.name for rule in found)

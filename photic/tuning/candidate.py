@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from photic.codegen.clike import Source, render
 from photic.codegen.dialect import Dialect
-from photic.codegen.entry import Addresses, entry_source, scratch_stride
+from photic.codegen.entry import Addresses, scratch_stride
+from photic.compiler.source import rendered
 from photic.ir.dim import Symbol
 from photic.ir.index import Buffer
 from photic.ir.program import Kernel, Program
@@ -29,17 +29,6 @@ def candidate_source(nests: tuple[Nest, ...], symbols: Sequence[Symbol], dialect
     program = Program(tuple(symbols), {}, {}, steps, {}, {})
     named = {one.name: one for one in nests}
     return rendered(program, named, Addresses(slots, {}, sizes), dialect)[1]
-
-
-def rendered(
-    program: Program, nests: dict[str, Nest], addresses: Addresses, dialect: Dialect
-) -> tuple[dict[str, Source], str]:
-    """The source of each nest, and the text of all of them with their entry function."""
-    sources = {name: render(one, addresses.sizes, dialect) for name, one in nests.items()}
-    needs = frozenset(need for one in sources.values() for need in one.needs)
-    texts = [one.text for one in sources.values()]
-    entry = entry_source(program, nests, addresses)
-    return sources, "\n".join([dialect.head, dialect.prelude(needs), *texts, entry])
 
 
 def scratch_of(nests: tuple[Nest, ...]) -> int:
