@@ -10,6 +10,7 @@ from photic.compiler.passes import PASSES
 
 TOP = Path(__file__).resolve().parent.parent
 DOCS = TOP / "docs"
+ENDINGS = ("py", "pyi", "c", "h", "egg", "toml")
 
 
 def mapped() -> list[str]:
@@ -27,7 +28,7 @@ def mapped() -> list[str]:
 
 
 def test_the_map_names_every_file_of_the_package() -> None:
-    files = [file for ending in ("py", "c", "h") for file in TOP.glob(f"photic/**/*.{ending}")]
+    files = [file for ending in ENDINGS for file in TOP.glob(f"photic/**/*.{ending}")]
     paths = {file.relative_to(TOP).as_posix() for file in files if file.name != "__init__.py"}
     unmapped = paths - set(mapped())
     assert not unmapped, f"docs/map.md lacks {sorted(unmapped)}"
