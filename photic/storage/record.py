@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
-VERSION = 1  # of the lines
+VERSION = 2  # of the lines
 MOST_CHARACTERS = 1 << 20  # of a line
 SHOWN_CHARACTERS = 60
 KEY = re.compile(r"[0-9a-f]{64}")
@@ -22,13 +22,14 @@ KEY = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What a search chose (keys of choices and labels), and how it came to it."""
+    """What a search chose (keys of choices and labels), how it came to it, the rules behind it."""
 
     choices: tuple[tuple[str, str], ...]
     seconds: float
     samples: tuple[float, ...]
     candidates: int
     stopped: str
+    rules: tuple[str, ...] = ()
 
 
 def record_key(region: str, target: str, compiler: str) -> str:
@@ -55,8 +56,9 @@ def parsed(line: str) -> tuple[str, Record]:
     if wrong:
         raise ValueError(f"{wrong[0]} is {str(given[wrong[0]])[:SHOWN_CHARACTERS]}")
     del given["version"]
-    choices, samples = map(tuple, given.pop("choices")), tuple(given.pop("samples"))
-    return given.pop("key"), Record(choices=tuple(choices), samples=samples, **given)
+    given["choices"] = tuple(map(tuple, given["choices"]))
+    given |= {name: tuple(given[name]) for name in ("samples", "rules")}
+    return given.pop("key"), Record(**given)
 
 
 def _is_time(value: object) -> bool:
@@ -79,4 +81,5 @@ FIELDS: dict[str, Callable[[object], bool]] = {
     "samples": _is_list_of(_is_time),
     "candidates": lambda value: type(value) is int and value >= 0,
     "stopped": lambda value: isinstance(value, str),
+    "rules": _is_list_of(lambda value: isinstance(value, str)),
 }

@@ -113,6 +113,7 @@ class _Region:
     proposer: Proposer
     choices: dict[str, str]
     best: Candidate
+    rules: tuple[str, ...] = ()
     seconds: float | None = None
     before: float | None = None  # the seconds when this search began
     samples: tuple[float, ...] = ()
@@ -156,9 +157,11 @@ def tune(program: Program, target: Target, options: Options) -> Tuned:
         graph = region.space.graph
         for name, count in (graph.matches if graph else {}).items():
             matches[name] = matches.get(name, 0) + count
-    latest = deadline + RULES_SECONDS if options.seconds > 0 else start
+    for region in regions.values() if options.seconds > 0 else ():
+        region.rules = region.rules or _rules(region, options.without, deadline + RULES_SECONDS)
+        _remember(region, options.records)
     winners = {
-        text: Winner(one.choices, one.best, one.seconds, _rules(one, options.without, latest))
+        text: Winner(one.choices, one.best, one.seconds, one.rules)
         for text, one in regions.items()
         if one.choices
     }
@@ -177,7 +180,8 @@ def _region(
     best = build(space, replaying(known, best_known))
     rng = random.Random(f"{options.seed} {key}")
     made = _Region(work, key, len(groups), space, options.propose(rng), known, best)
-    made.seconds = record.seconds if record is not None else None
+    if record is not None:
+        made.seconds, made.rules = record.seconds, record.rules
     made.points = points_of(work)
     made.expected = len(groups) * predicted_seconds(best.nests, target.machine())
     return made
@@ -219,12 +223,8 @@ def _searched(
         one.turns = 0 if gained else one.turns + 1
         if one.seconds is None:  # not even the best known runs here
             one.empty = EMPTY_TURNS
-        if gained and one.seconds is not None:
-            record = Record(
-                tuple(one.choices.items()), one.seconds, one.samples, one.candidates, "best so far"
-            )
-            options.records.add(one.key, record)
-            options.records.add(one.kin, record)
+        if gained:
+            _remember(one, options.records)
         emit(
             "search",
             "turn",
@@ -237,6 +237,15 @@ def _searched(
             best=one.choices,
             left=max(0.0, deadline - time.monotonic()),
         )
+
+
+def _remember(region: _Region, records: Records) -> None:
+    """Keep what is best so far, also for a start at other sizes."""
+    if region.choices and region.seconds is not None:
+        chosen = tuple(region.choices.items())
+        numbers = (region.seconds, region.samples, region.candidates)
+        for key in (region.key, region.kin):
+            records.add(key, Record(chosen, *numbers, "best so far", region.rules))
 
 
 def _turn(
@@ -281,6 +290,7 @@ def _turn(
             continue
         if _is_right(region, sources[k + 1], remote, options.seed):
             region.best, region.choices = candidates[k + 1], dict(drawn[k].trail)
+            region.rules = ()
             region.seconds = scores[k] * region.seconds
             return True
         region.proposer.learn(drawn[k], math.inf)

@@ -24,7 +24,7 @@ from photic.storage.record import Record, record_key
 from photic.storage.records import Records
 
 A, B = record_key("a", "c", "zig"), record_key("b", "c", "zig")
-GOOD = Record((("values", "0"), ("tile i", "8")), 1e-3, (1e-3, 2e-3), 12, "time")
+GOOD = Record((("values", "0"), ("tile i", "8")), 1e-3, (1e-3, 2e-3), 12, "time", ("fold",))
 BETTER = replace(GOOD, seconds=0.5e-3)
 PROCESSES, EACH = 8, 20
 
@@ -112,22 +112,24 @@ def test_an_import_does_not_replace_what_is_faster(path: Path) -> None:
 
 
 GOOD_LINE = {
-    "version": 1,
+    "version": 2,
     "key": A,
     "choices": [["values", "0"]],
     "seconds": 1e-3,
     "samples": [1e-3],
     "candidates": 1,
     "stopped": "time",
+    "rules": ["fold"],
 }
 BAD_FIELDS: dict[str, list[object]] = {
-    "version": [0, 2, None, "1"],
+    "version": [0, 1, None, "2"],
     "key": ["", A.upper(), A + "0", A[1:], 7, None, A + "\n"],
     "choices": ["x", [["a"]], [["a", 1]], [["a", "b", "c"]], [{"a": "b"}], None, {"a": "b"}],
     "seconds": [0.0, -1.0, float("nan"), float("inf"), "1", None, True, 10**400],
     "samples": [1.0, [0.0], ["1"], [float("nan")], None, [[1.0]]],
     "candidates": [-1, 1.5, "1", None, True],
     "stopped": [None, 1, []],
+    "rules": [None, "fold", [1]],
 }
 BAD_LINES = [
     *(json.dumps({**GOOD_LINE, name: value}) for name, bad in BAD_FIELDS.items() for value in bad),
