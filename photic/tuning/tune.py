@@ -40,7 +40,7 @@ from photic.search.work import Work
 from photic.storage.files import cache_folder, reading_folders
 from photic.storage.record import Record, record_key
 from photic.storage.records import RECORDS_FILE, Records
-from photic.targets.measure import Outcome, Timed, Unmeasured, beats, measure, ratio
+from photic.targets.measure import MARGIN, Outcome, Timed, Unmeasured, beats, measure, ratio
 from photic.targets.process import Remote
 from photic.targets.registry import Target
 from photic.tuning.partition import Group, partition
@@ -356,10 +356,15 @@ def _score(firsts: Sequence[Outcome], outcomes: Sequence[Outcome]) -> float:
 
 
 def _wins(firsts: Sequence[Outcome], outcomes: Sequence[Outcome]) -> bool:
-    """Faster beyond doubt at some sizes, and slower beyond doubt at none."""
+    """Faster beyond doubt at some sizes, and as far as was seen no slower at any."""
     faster = any(beats(one, first) for one, first in zip(outcomes, firsts, strict=True))
-    slower = any(beats(first, one) for one, first in zip(outcomes, firsts, strict=True))
-    return faster and not slower
+    return faster and all(map(_is_no_slower, outcomes, firsts))
+
+
+def _is_no_slower(one: Outcome, first: Outcome) -> bool:
+    if not (isinstance(one, Timed) and isinstance(first, Timed)):
+        return not isinstance(first, Timed)
+    return ratio(one.samples, first.samples).median <= 1 + MARGIN
 
 
 def _is_right(region: _Region, source: Source, remote: Remote, seed: int) -> bool:
