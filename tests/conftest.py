@@ -39,17 +39,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         shutil.rmtree(config.stash[_made_folder], ignore_errors=True)
 
 
-# Folders of tests that need egglog, which the package does not, and files there that do not either.
-E_GRAPHS = ("search", "rules")
-WITHOUT_E_GRAPHS = ("test_check", "test_measure", "test_record")
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    if importlib.util.find_spec("egglog") is None:
-        absent = pytest.mark.skip(reason="egglog not installed: pip install '.[dev]'")
-        for item in items:
-            if item.path.parent.name in E_GRAPHS and item.path.stem not in WITHOUT_E_GRAPHS:
-                item.add_marker(absent)
     missing = [name for name in PEERS if importlib.util.find_spec(name) is None]
     if missing:
         reason = f"{', '.join(missing)} not installed: pip install '.[peers]'"

@@ -19,8 +19,6 @@ import numpy as np
 import pytest
 from test_house import TOP, _source, code_lines
 
-pytest.importorskip("egglog", reason="egglog not installed: pip install egglog")
-
 FOLDER = TOP / "docs" / "learn"
 CODE_LINES = 330
 SIZES = {"k": 128, "d": 8, "v": 8, "q": 64}

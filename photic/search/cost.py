@@ -39,7 +39,6 @@ UNEVEN = 1024.0
 SOME = 0.5  # of the tiles of a loop, where some are left out
 ACROSS_CYCLES = 8.0  # to combine the lanes of a vector
 CYCLES_PER_SECOND = 2.5e9  # of a core; only ratios matter
-BYTES_PER_CYCLE = 6.0  # of a core from memory
 PARALLEL_CYCLES = 4000.0  # to hand a kernel to the other threads
 
 # What a counted cycle of each kind takes: fitted to measured times of random candidates. Lines are

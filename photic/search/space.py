@@ -95,7 +95,7 @@ def space_of(work: Work, machine: Machine, without: Sequence[str]) -> Space:
 def _wanting_layouts(work: Work, store: Store) -> bool:
     """True if a large constant is read inside a reduction: its reader wants it laid out."""
     return bool(form.bound(store)) and any(
-        one.buffer.name in work.constants and _bytes([one.buffer]) > LARGE_BYTES
+        one.buffer.name in work.constants and most_bytes([one.buffer]) > LARGE_BYTES
         for one in form.loads(store.value)
     )
 
@@ -229,8 +229,9 @@ def _meanings(region: Region, made: Arrangement, nests: Sequence[Nest]) -> Itera
 
 def is_small(candidate: Candidate) -> bool:
     """True if every thread's scratch fits a cache."""
-    return all(_bytes(one.scratch) <= MOST_SCRATCH_BYTES for one in candidate.nests)
+    return all(most_bytes(one.scratch) <= MOST_SCRATCH_BYTES for one in candidate.nests)
 
 
-def _bytes(buffers: Sequence[Buffer]) -> int:
+def most_bytes(buffers: Sequence[Buffer]) -> int:
+    """Bytes of some buffers at the largest sizes."""
     return sum(bounds(mul(product(one.shape), one.dtype.bytes))[1] for one in buffers)

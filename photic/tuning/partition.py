@@ -29,9 +29,6 @@ class Group:
     arguments: tuple[str, ...]
 
 
-Grouped = Group | Step
-
-
 def partition(program: Program) -> tuple[Program, list[Group]]:
     """The program with kernels in the order of their groups, and the groups, each in a row."""
     groups: list[Group] = []

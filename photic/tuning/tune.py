@@ -19,7 +19,6 @@ from functools import lru_cache
 
 from photic.base.trace import emit
 from photic.forms.candidate_check import Arrays, Right, Sizes, check, sizes_to_try
-from photic.ir.dim import bounds, mul, product
 from photic.ir.program import Program
 from photic.loops.nest import print_nest
 from photic.loops.plan import best_known
@@ -33,6 +32,7 @@ from photic.search.space import (
     Space,
     build,
     is_small,
+    most_bytes,
     space_of,
 )
 from photic.search.tree import Draw, Drawn, Proposer, Tree, drawing
@@ -319,8 +319,7 @@ def _begin(region: _Region, draw: Draw, remote: Remote, target: Target, options:
 
 def _fits(candidate: Candidate) -> bool:
     """Whether the buffers between kernels are small enough to be measured."""
-    sizes = (mul(product(one.shape), one.dtype.bytes) for one in candidate.stored)
-    return sum(bounds(one)[1] for one in sizes) <= MOST_STORED_BYTES
+    return most_bytes(candidate.stored) <= MOST_STORED_BYTES
 
 
 def _draw(region: _Region, target: Target) -> Draw:
