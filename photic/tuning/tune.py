@@ -139,10 +139,10 @@ def tune(program: Program, target: Target, options: Options) -> Tuned:
     groups: dict[str, list[Group]] = {}
     for one in partition(program)[1]:
         groups.setdefault(one.work.text(), []).append(one)
+    labels = f"{_rules_key()} without {options.without}"
+    machine = f"{target.name} {target.key()}"
     regions: dict[str, _Region] = {}
     for text, alike in groups.items():
-        labels = f"{_rules_key()} without {options.without}"
-        machine = f"{target.name} {target.key()}"
         key, kin = (record_key(one, machine, labels) for one in (text, alike[0].work.kin()))
         record = options.records.best(key)
         if record is not None or options.seconds > 0:
