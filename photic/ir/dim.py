@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from keyword import iskeyword
 from math import gcd, prod
+from numbers import Integral
 from typing import Protocol, TypeAlias, Union
 
 from photic.base.errors import BadArgument, NoTruthValue
@@ -121,10 +122,12 @@ class Int:
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Int) and self._hash == other._hash and self.terms == other.terms
+        if isinstance(other, Int):
+            return self._hash == other._hash and self.terms == other.terms
+        return False if isinstance(other, Integral) else NotImplemented
 
     def __add__(self, other: Dim) -> Dim:
-        return add(self, other)
+        return add(self, other) if isinstance(other, _SIZES) else NotImplemented
 
     __radd__ = __add__
 
@@ -132,33 +135,33 @@ class Int:
         return mul(self, -1)
 
     def __sub__(self, other: Dim) -> Dim:
-        return add(self, mul(other, -1))
+        return add(self, mul(other, -1)) if isinstance(other, _SIZES) else NotImplemented
 
     def __rsub__(self, other: Dim) -> Dim:
-        return add(other, mul(self, -1))
+        return add(other, mul(self, -1)) if isinstance(other, _SIZES) else NotImplemented
 
     def __mul__(self, other: Dim) -> Dim:
-        return mul(self, other)
+        return mul(self, other) if isinstance(other, _SIZES) else NotImplemented
 
     __rmul__ = __mul__
 
     def __floordiv__(self, other: Dim) -> Dim:
-        return floordiv(self, other)
+        return floordiv(self, other) if isinstance(other, _SIZES) else NotImplemented
 
     def __mod__(self, other: Dim) -> Dim:
-        return mod(self, other)
+        return mod(self, other) if isinstance(other, _SIZES) else NotImplemented
 
     def __lt__(self, other: Dim) -> bool:
-        return _decide(self, other, "<", at_most(add(self, 1), other), at_most(other, self))
+        return _decide(self, other, "<")
 
     def __le__(self, other: Dim) -> bool:
-        return _decide(self, other, "<=", at_most(self, other), at_most(add(other, 1), self))
+        return _decide(self, other, "<=")
 
     def __gt__(self, other: Dim) -> bool:
-        return _decide(self, other, ">", at_most(add(other, 1), self), at_most(self, other))
+        return _decide(self, other, ">")
 
     def __ge__(self, other: Dim) -> bool:
-        return _decide(self, other, ">=", at_most(other, self), at_most(add(self, 1), other))
+        return _decide(self, other, ">=")
 
     def __int__(self) -> int:
         raise NoTruthValue(kind="size", what=f"integer value ({self})")
@@ -171,9 +174,16 @@ class Int:
     __repr__ = __str__
 
 
-def _decide(left: Dim, right: Dim, sign: str, yes: bool, no: bool) -> bool:
-    if yes or no:
-        return yes
+_SIZES = (Int, Integral)  # what the operators take; else Python asks the other operand, a tensor
+
+
+def _decide(left: Dim, right: Dim, sign: str) -> bool:
+    if not isinstance(right, _SIZES):
+        return NotImplemented  # type: ignore[no-any-return]
+    low, high = (left, right) if sign in ("<", ">=") else (right, left)
+    is_below, is_not = at_most(add(low, 1), high), at_most(high, low)
+    if is_below or is_not:
+        return is_not if "=" in sign else is_below
     raise NoTruthValue(kind="comparison", what=f"truth value ({left} {sign} {right})")
 
 
