@@ -72,6 +72,12 @@ def anything(dtype: Dtype, shape: Shape, random: np.random.Generator) -> Array:
         return np.asarray(np.clip(drawn, -_most(dtype), _most(dtype))).astype(dtype)
 
 
+def cast(values: object, dtype: Dtype) -> Array:
+    """Numbers in a dtype; what a half cannot hold becomes infinite."""
+    with np.errstate(over="ignore"):
+        return np.asarray(values).astype(dtype)
+
+
 def _is_held(value: float, dtype: Dtype) -> bool:
     if dtype.kind == "b":
         return value in (0, 1)
@@ -90,7 +96,7 @@ def between(
         return random.integers(math.ceil(least), math.floor(most), shape, np.int64, True).astype(
             dtype
         )
-    return np.asarray(random.uniform(low, high, shape)).astype(dtype)
+    return cast(random.uniform(low, high, shape), dtype)
 
 
 # --- layouts --------------------------------------------------------------------------------
@@ -174,7 +180,7 @@ def within(low: float, high: float, count: int = 1, *, also: Sequence[float] = (
         ends = [low, high, *also]
         if not is_float(dtype):
             ends = [one for one in ends if _is_held(one, dtype)]
-        chosen = np.array(ends).astype(dtype)
+        chosen = cast(ends, dtype)
         yield (chosen,) if count == 1 else (chosen[:, None], chosen, chosen[:1])[:count]
         for number, shapes in enumerate(ELEMENTWISE):
             yield tuple(

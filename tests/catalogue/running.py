@@ -1,0 +1,304 @@
+"""Running entries: their cases, the evaluator's answers, and programs compiled of many at once.
+
+A job is one entry on one case. Jobs become graphs over inputs of their own, so that any number of
+them is one program with an output for each. Symbolic jobs give their axes sizes by the names that
+the entry states; every case of them goes through one program.
+"""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+import zlib
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+import pytest
+from _pytest.mark.structures import ParameterSet
+from catalogue.entry import BOOL, HALVES, INTS, Array, Case, Entry, described
+from catalogue.judging import faults, widened
+
+import photic as ph
+from photic.forms.eval import evaluate
+from photic.ir.dim import Dim
+from photic.ir.graph import Graph
+
+MOST = 2**16  # the largest symbolic size
+OUTPUTS = 20  # of one compiled program
+SHOWN = 8  # faults of one test
+
+
+@cache
+def entries() -> tuple[Entry, ...]:
+    """All entries of all topics, by file and place."""
+    files = sorted(Path(__file__).parent.glob("entries_*.py"))
+    modules = [importlib.import_module(f"catalogue.{file.stem}") for file in files]
+    found = tuple(one for module in modules for one in module.ENTRIES)
+    names = [one.name for one in found]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    assert not twice, f"entries of one name: {twice}"
+    return found
+
+
+# --- jobs -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """An entry on one case of a dtype; ``number`` counts the cases."""
+
+    entry: Entry
+    dtype: str
+    number: int
+    case: Case
+
+    def __str__(self) -> str:
+        return f"{self.entry.name} {self.dtype} case {self.number} ({described(self.case)})"
+
+    def faults(self, got: Sequence[Array]) -> list[str]:
+        """What is wrong with results, each with the job's name."""
+        with InJob(self):
+            exact = self.exact()
+            found = faults(self.entry, np.dtype(self.dtype), self.case, got, exact)
+        return [f"{self}: {one}" for one in found]
+
+    def exact(self) -> tuple[Array, ...]:
+        """The oracle's answers."""
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            made = self.entry.oracle(*widened(self.case))
+        many = made if isinstance(made, tuple | list) else (made,)
+        return tuple(np.asarray(one) for one in many)
+
+
+@dataclass(frozen=True, slots=True)
+class InJob:
+    """Adds to whatever is raised inside which job it was."""
+
+    job: Job
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is not None:
+            error.add_note(f"in {self.job}")
+
+
+def jobs(entry: Entry, dtype: str) -> list[Job]:
+    """An entry on all cases of a dtype; the same ones in every run."""
+    random = np.random.default_rng(_number_of(f"{entry.name} {dtype}"))
+    cases = entry.inputs(np.dtype(dtype), random)
+    return [Job(entry, dtype, number, tuple(case)) for number, case in enumerate(cases)]
+
+
+def _number_of(text: str) -> int:
+    return zlib.crc32(text.encode())
+
+
+def compiled_dtypes(entry: Entry) -> list[str]:
+    """float32, one half type and one integer type (or bool), of those that the entry takes."""
+    chosen = []
+    for group in (("float32",), HALVES, INTS, BOOL if set(entry.dtypes) <= set(BOOL) else ()):
+        taken = [one for one in group if one in entry.dtypes]
+        if taken:
+            chosen.append(taken[_number_of(entry.name) % len(taken)])
+    return chosen or [entry.dtypes[0]]
+
+
+# --- graphs ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A job's tensors, and the names of the inputs that they may read."""
+
+    job: Job
+    inputs: tuple[str, ...]
+    results: Mapping[str, ph.Tensor]
+    sizes: Mapping[str, int]  # of this case, by the names that its program has
+
+    def given(self, job: Job) -> dict[str, Array]:
+        """The arrays of a case of the same entry and dtype."""
+        return dict(zip(self.inputs, job.case, strict=True))
+
+
+def built(job: Job, prefix: str, *, symbolic: bool) -> Built:
+    """The entry's call; names of its inputs, sizes and results begin with ``prefix``."""
+    names = tuple(f"{prefix}x{k}" for k in range(len(job.case)))
+    shapes = symbolic_shapes(job, prefix) if symbolic else [one.shape for one in job.case]
+    with InJob(job):
+        handles = [
+            ph.input(name, shape, one.dtype.name)
+            for name, shape, one in zip(names, shapes, job.case, strict=True)
+        ]
+        made = job.entry.call(*handles)
+    many = made if isinstance(made, tuple | list) else (made,)
+    sizes = sizes_of_case(job) if symbolic else {}
+    assert sizes is not None, f"{job} has other axes"
+    return Built(
+        job,
+        names,
+        {f"{prefix}y{k}": one for k, one in enumerate(many)},
+        {prefix + name: extent for name, extent in sizes.items()},
+    )
+
+
+def symbolic_shapes(job: Job, prefix: str) -> list[tuple[Dim, ...]]:
+    """The shapes that the entry's ``sizes`` name: one size for each name."""
+    return [tuple(_size(word, prefix) for word in words.split()) for words in job.entry.sizes]
+
+
+def _size(word: str, prefix: str) -> Dim:
+    if word.isdigit():
+        return int(word)
+    return ph.dim(prefix + word.rstrip("+"), int(word.endswith("+")), MOST)
+
+
+def sizes_of_case(job: Job) -> dict[str, int] | None:
+    """What each named size is in this case; None where the case does not have the shapes."""
+    found: dict[str, int] = {}
+    if not job.entry.sizes or len(job.entry.sizes) != len(job.case):
+        return None
+    for words, array in zip(job.entry.sizes, job.case, strict=True):
+        axes = words.split()
+        if len(axes) != array.ndim:
+            return None
+        for word, extent in zip(axes, array.shape, strict=True):
+            name, least = word.rstrip("+"), int(word.endswith("+"))
+            wanted = int(word) if word.isdigit() else found.setdefault(name, extent)
+            if extent != wanted or extent < least:
+                return None
+    return {name: extent for name, extent in found.items() if not name.isdigit()}
+
+
+# --- the evaluator --------------------------------------------------------------------------
+
+
+def evaluated(job: Job, *, symbolic: bool) -> list[str]:
+    """What is wrong with the evaluator's results of a job."""
+    one = built(job, "", symbolic=symbolic)
+    graph = Graph(tuple((name, result.operand) for name, result in one.results.items()))
+    with InJob(job):
+        outputs, _ = evaluate(graph, one.given(job), {}, one.sizes, widen=False)
+    return _labelled(one, job.faults([outputs[name] for name in one.results]))
+
+
+def _labelled(one: Built, found: list[str]) -> list[str]:
+    return [f"with symbolic sizes: {fault}" for fault in found] if one.sizes else found
+
+
+# --- compiled -------------------------------------------------------------------------------
+
+
+def batches(jobs: Sequence[Job]) -> list[list[Job]]:
+    """The jobs in parts of about OUTPUTS."""
+    return [list(jobs[k : k + OUTPUTS]) for k in range(0, len(jobs), OUTPUTS)]
+
+
+def compiled(jobs: Sequence[Job], *, symbolic: bool) -> list[str]:
+    """What is wrong with the results of one program for all the jobs.
+
+    Where it does not compile, each job is compiled alone, to say which one it was.
+    """
+    parts = [built(job, f"j{k}_", symbolic=symbolic) for k, job in enumerate(jobs)]
+    with ThreadPoolExecutor(1) as thread:
+        made = thread.submit(program_of, parts)
+        if made.exception() is None:
+            return _results_of(made.result(), parts)
+        alone = [thread.submit(program_of, [one]).exception() for one in parts]
+    wrong = [f"{one.job}: {error!r}" for one, error in zip(parts, alone) if error is not None]
+    return wrong or [f"only together do these fail with {made.exception()!r}: {_named(jobs)}"]
+
+
+def _named(jobs: Sequence[Job]) -> str:
+    return "; ".join(map(str, jobs))
+
+
+def program_of(parts: Sequence[Built]) -> ph.Program:
+    """One program with all results of all parts."""
+    outputs = {name: result for one in parts for name, result in one.results.items()}
+    return ph.compile(outputs, search=0)
+
+
+def _results_of(program: ph.Program, parts: Sequence[Built]) -> list[str]:
+    """Each symbolic part is called with every case of its entry that has its axes."""
+    cases = [_cases_of(one) for one in parts]
+    found: list[str] = []
+    for turn in range(max(map(len, cases))):
+        now = [one[turn % len(one)] for one in cases]
+        outputs = program(**_arguments(program, parts, now))
+        for one, job, many in zip(parts, now, cases, strict=True):
+            if turn < len(many):
+                got = [outputs[name] for name in one.results]
+                found += _labelled(one, job.faults(got))
+    return found
+
+
+def _cases_of(one: Built) -> list[Job]:
+    if not one.sizes:
+        return [one.job]
+    every = jobs(one.job.entry, one.job.dtype)
+    return [job for job in every if sizes_of_case(job) is not None]
+
+
+def _arguments(
+    program: ph.Program, parts: Sequence[Built], now: Sequence[Job]
+) -> dict[str, object]:
+    """What of the cases' arrays and sizes the program knows."""
+    given: dict[str, object] = {}
+    for number, (one, job) in enumerate(zip(parts, now, strict=True)):
+        given |= one.given(job)
+        if one.sizes:
+            sizes = sizes_of_case(job) or {}
+            given |= {f"j{number}_{name}": extent for name, extent in sizes.items()}
+    known = {one.name for one in (*program.artifact.inputs, *program.artifact.sizes)}
+    return {name: value for name, value in given.items() if name in known}
+
+
+def floats_and_others() -> tuple[list[Job], list[Job]]:
+    """Every case of every entry in the dtypes that are compiled: float32, and the others."""
+    floats: list[Job] = []
+    others: list[Job] = []
+    for entry in entries():
+        for dtype in compiled_dtypes(entry):
+            (floats if dtype == "float32" else others).extend(jobs(entry, dtype))
+    return floats, others
+
+
+def symbolic_jobs() -> list[Job]:
+    """The first case with named axes, of every entry that has them, in a dtype of its own."""
+    found = []
+    for entry in entries():
+        if entry.sizes:
+            every = jobs(entry, compiled_dtypes(entry)[0])
+            found += [job for job in every if sizes_of_case(job) is not None][:1]
+    return found
+
+
+def parameters(jobs: Sequence[Job]) -> list[ParameterSet]:
+    """Parts of the jobs as parameters of a test, those that need torch marked."""
+    plain = [job for job in jobs if not job.entry.is_peer]
+    peers = [job for job in jobs if job.entry.is_peer]
+    made = [pytest.param(part, id=_label(part)) for part in batches(plain)]
+    marks = [pytest.mark.peers]
+    return made + [pytest.param(part, id=_label(part), marks=marks) for part in batches(peers)]
+
+
+def _label(part: Sequence[Job]) -> str:
+    first, last = (f"{job.entry.name}-{job.dtype}-{job.number}" for job in (part[0], part[-1]))
+    return f"{first}..{last}"
+
+
+def require_none(found: Sequence[str]) -> None:
+    """Fail with the first of what was found."""
+    assert not found, "\n".join([f"{len(found)} faults", *found[:SHOWN]])

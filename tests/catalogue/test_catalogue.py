@@ -1,0 +1,26 @@
+"""Every entry of the catalogue by the evaluator: each dtype, each case, sizes symbolic too."""
+
+from __future__ import annotations
+
+import pytest
+from _pytest.mark.structures import ParameterSet
+from catalogue.entry import Entry
+from catalogue.running import entries, evaluated, jobs, require_none, sizes_of_case
+
+
+def marked(entry: Entry, dtype: str) -> ParameterSet:
+    marks = [pytest.mark.peers] if entry.is_peer else []
+    return pytest.param(entry, dtype, id=f"{entry.name}-{dtype}", marks=marks)
+
+
+EVERY = [marked(entry, dtype) for entry in entries() for dtype in entry.dtypes]
+
+
+@pytest.mark.parametrize(("entry", "dtype"), EVERY)
+def test_the_evaluator_gives_what_the_oracle_says(entry: Entry, dtype: str) -> None:
+    every = jobs(entry, dtype)
+    assert every, "no cases"
+    found = [fault for job in every for fault in evaluated(job, symbolic=False)]
+    named = [job for job in every if sizes_of_case(job) is not None]
+    require_none(found + [fault for job in named for fault in evaluated(job, symbolic=True)])
+    assert named or not entry.sizes, "no case has the axes that the entry names"
