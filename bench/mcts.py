@@ -24,15 +24,16 @@ from pathlib import Path
 
 import common
 import numpy as np
+from baselines import Blind, Mutation
 from workloads import WORKLOADS, Workload
 
 from photic.compiler.compile import prepared
 from photic.forms.candidate_check import Right, check
-from photic.loops.nest import print_nest
+from photic.forms.nest_text import print_nest
 from photic.loops.plan import best_known
 from photic.search.cost import seconds as predicted_seconds
 from photic.search.space import Candidate, build, is_small, space_of
-from photic.search.tree import Blind, Draw, Drawn, Mutation, Proposer, Tree, drawing
+from photic.search.tree import Draw, Drawn, Proposer, Tree, drawing
 from photic.search.work import Work
 from photic.storage.files import write_atomic
 from photic.targets.measure import Outcome, Timed, Trial, Unsteady, measure, ratio

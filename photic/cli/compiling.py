@@ -21,7 +21,7 @@ from photic.cli.table import quantity
 from photic.cli.tune import searched
 
 if TYPE_CHECKING:
-    from photic.compiler.artifact import Array
+    from photic.storage.artifact import Array
     from photic.tensor.program import Program
 
 READS = "graphs in photic's text form and .gguf models"

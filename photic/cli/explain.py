@@ -20,7 +20,7 @@ from photic.cli.show import showing
 from photic.cli.table import duration, quantity, table
 
 if TYPE_CHECKING:
-    from photic.compiler.artifact import KernelReport
+    from photic.storage.artifact import KernelReport
     from photic.tensor.program import Program
 
 MODEL_SUFFIX, PROGRAM_SUFFIX = ".gguf", ".photic"

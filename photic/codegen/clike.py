@@ -17,9 +17,9 @@ from photic.codegen.tile import print_tile
 from photic.codegen.words import Words, dim_text, size_name
 from photic.ir.dim import Dim, Var, symbols
 from photic.ir.index import Buffer, dims_in
+from photic.ir.nest import Clip, Fit, Loop, Nest, Part, Tile, parallel_loops, tiles
 from photic.ir.program import ROW_MAJOR, Layout
 from photic.loops.layout import aligned_bytes
-from photic.loops.nest import Clip, Fit, Loop, Nest, Part, Tile, parallel_loops, tiles
 
 
 @dataclass(frozen=True, slots=True)

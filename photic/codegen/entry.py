@@ -13,9 +13,9 @@ from pathlib import Path
 from photic.codegen.clike import scratch_starts
 from photic.codegen.words import Words, dim_text, size_name
 from photic.ir.dim import product
+from photic.ir.nest import Nest, parallel_loops
 from photic.ir.program import Branch, Collective, Copy, Kernel, Program, Repeat, Step
 from photic.loops.layout import elements
-from photic.loops.nest import Nest, parallel_loops
 
 SMALL_WORK = 32768  # operations; less than this is not worth waking a thread for
 POOL = Path(__file__).with_name("entry.h").read_text(encoding="utf-8")

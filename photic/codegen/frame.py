@@ -17,9 +17,9 @@ from photic.codegen.words import Words
 from photic.ir.dim import Atom, Dim, Var, coefficient_of, is_within, var
 from photic.ir.dtype import BOOL, DType
 from photic.ir.index import Access, Buffer, Expr, Over, data_in, dims_of, walk
+from photic.ir.nest import Lanes, Tile
 from photic.ir.program import Layout
 from photic.ir.walk import parts_first
-from photic.loops.nest import Lanes, Tile
 
 Point = dict[Var, int]
 Key = tuple[object, ...]

@@ -6,6 +6,7 @@ keeps a vector of partial results and combines them at the end.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 
@@ -14,7 +15,7 @@ from photic.codegen.words import dim_text, number_text
 from photic.ir import index as form
 from photic.ir.dim import Var, bounds, product
 from photic.ir.dtype import BOOL
-from photic.ir.index import Expr, Over
+from photic.ir.index import Expr
 
 JOIN = {"sum": "add", "max": "max"}
 ACROSS = {"sum": "hsum", "max": "hmax"}
@@ -22,11 +23,7 @@ ACROSS = {"sum": "hsum", "max": "hmax"}
 
 def reduction(frame: Frame, expr: Expr) -> Value:
     """The register tile of a reduction: accumulators, and the loops that fill them."""
-    axes: list[Var] = []
-    body = expr
-    while isinstance(body.attribute, Over) and body.op == expr.op:
-        axes.append(body.attribute.axis)
-        body = body.children[0]
+    axes, body = form.reduction(expr)
     lanes, words, dtype = frame.lanes, frame.words, expr.dtype
     is_across = lanes.reduced and lanes.axis in axes and lanes.axis in body.free
     inside = replace(frame, inside_lanes=True) if is_across else frame
@@ -53,7 +50,7 @@ def _combined(frame: Frame, op: str, sums: Value) -> Value:
     return frame.value(tuple(over), sums.dtype, name)
 
 
-def _identity(expr: Expr, axes: list[Var]) -> str:
+def _identity(expr: Expr, axes: Sequence[Var]) -> str:
     """The start of the accumulators; the sum of nothing is +0."""
     if expr.op == "max":
         return number_text(form.lowest(expr.dtype))
@@ -73,7 +70,7 @@ class _Accumulators:
     result: Value
     mask: str = ""
 
-    def loops(self, frame: Frame, axes: list[Var], body: Expr) -> None:
+    def loops(self, frame: Frame, axes: Sequence[Var], body: Expr) -> None:
         """The loops over the axes from the outside, and the update inside."""
         if not axes:
             self.update(frame, body)

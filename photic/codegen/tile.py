@@ -15,8 +15,8 @@ from photic.codegen.reduce import reduction
 from photic.codegen.words import Words, dim_text, number_text
 from photic.ir.dtype import BOOL
 from photic.ir.index import Access, Buffer, Expr, Order, Over, Position, conjuncts, loads, negation
+from photic.ir.nest import Tile
 from photic.ir.program import Layout
-from photic.loops.nest import Tile
 
 WORDS = {"maximum": "max", "less_than": "lt"}  # others are named as they are
 OF_BOOLS = {"add": "or", "max": "or", "maximum": "or", "less_than": "not"}

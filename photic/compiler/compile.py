@@ -10,13 +10,13 @@ from pathlib import Path
 from photic.base.settings import text_setting
 from photic.base.trace import Lazily, emit
 from photic.codegen.entry import scratch_stride
-from photic.compiler.artifact import Argument, Artifact, KernelReport
 from photic.compiler.passes import NOTHING_FOUND, PASSES, Compilation, Pass, check_order
+from photic.forms.nest_text import print_nest
 from photic.ir.dim import bounds, mul, product
 from photic.ir.graph import Graph
 from photic.ir.program import Kernel, Place, Program, Repeat, all_steps, named_places
-from photic.loops.nest import print_nest
 from photic.search.cost import seconds
+from photic.storage.artifact import Argument, Artifact, KernelReport
 from photic.storage.files import write_atomic
 from photic.targets.registry import Target
 

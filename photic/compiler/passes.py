@@ -11,22 +11,23 @@ from dataclasses import dataclass, field, replace
 
 from photic.codegen.clike import Source
 from photic.codegen.entry import Addresses
-from photic.compiler.artifact import Array
 from photic.compiler.memory import MemoryPlan, plan_memory
 from photic.compiler.source import rendered
 from photic.forms.constants import evaluate_constants
 from photic.forms.graph_check import check_graph
 from photic.forms.graph_text import print_graph
+from photic.forms.nest_text import print_nest
 from photic.forms.program_text import print_program
 from photic.ir.graph import Graph
+from photic.ir.nest import Nest
 from photic.ir.program import ROW_MAJOR, Kernel, Layout, Program, Repeat, Step, all_steps, mapped
 from photic.loops.build import nest
-from photic.loops.combine import combined
 from photic.loops.layout import relaid
 from photic.loops.lower import lower
-from photic.loops.nest import Nest, print_nest
 from photic.loops.plan import Choice, Decide, best_known, choose
 from photic.loops.target import Machine
+from photic.storage.artifact import Array
+from photic.targets.combine import combined
 from photic.targets.registry import Target
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from photic.codegen.clike import Source, render
 from photic.codegen.dialect import Dialect
 from photic.codegen.entry import Addresses, entry_source
+from photic.ir.nest import Nest
 from photic.ir.program import Program
-from photic.loops.nest import Nest
 
 
 def rendered(

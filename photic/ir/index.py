@@ -276,12 +276,19 @@ def _position(value: Expr) -> Dim | None:
 
 
 def _add(left: Expr, right: Expr) -> Expr:
-    """The sum; -0.0 is its identity."""
+    """The sum; -0.0 is its identity. That of two indices is an index."""
+    a, b = _position(left), _position(right)
+    if a is not None and b is not None and _fits(total := add(a, b)):
+        return iota(total)
     for one, other in ((left, right), (right, left)):
         joined = other if one is zero(one.dtype) else _either_or(one, other)
         if joined is not None:
             return joined
     return make("add", (left, right), PLAIN, left.dtype)
+
+
+def _fits(value: Dim) -> bool:
+    return all(INT64.low <= one <= INT64.high for one in dims.bounds(value))
 
 
 def _either_or(one: Expr, other: Expr) -> Expr | None:
@@ -335,6 +342,16 @@ def reduce(op: str, axis: Var, value: Expr) -> Expr:
     return make(op, (value,), Over(axis), value.dtype)
 
 
+def reduction(value: Expr) -> tuple[tuple[Var, ...], Expr]:
+    """The axes of nested reductions of one kind, and what is reduced; none for other values."""
+    axes: list[Var] = []
+    inner = value
+    while isinstance(inner.attribute, Over) and inner.op == value.op:
+        axes.append(inner.attribute.axis)
+        inner = inner.children[0]
+    return tuple(axes), inner
+
+
 def one_point(axis: Var, value: Expr) -> Expr:
     """``sum_k select(k == e and rest, f(k), -0)`` is ``select(0 <= e < K and rest, f(e), -0)``.
 
@@ -346,7 +363,7 @@ def one_point(axis: Var, value: Expr) -> Expr:
         condition, taken = value.children[:2]
     terms = conjuncts(condition)
     for low, high in product(terms, terms):
-        at = _pinned(axis, low, high)
+        at = pinned(axis, low, high)
         if at is not None:
             return _taken(axis, at, [one for one in terms if one not in (low, high)], taken)
     return make("sum", (value,), Over(axis), value.dtype)
@@ -359,7 +376,7 @@ def conjuncts(condition: Expr) -> list[Expr]:
     return [term for child in condition.children for term in conjuncts(child)]
 
 
-def _pinned(axis: Var, low: Expr, high: Expr) -> Dim | None:
+def pinned(axis: Var, low: Expr, high: Expr) -> Dim | None:
     """``e`` if ``low`` says e <= k and ``high`` says k <= e, with e free of the axis."""
     k = dims.var(axis.name, axis.extent)
     if isinstance(low.attribute, Order) and isinstance(high.attribute, Order):

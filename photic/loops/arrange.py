@@ -35,7 +35,7 @@ from photic.ir.dim import (
     variables,
 )
 from photic.ir.index import Access, Buffer, Expr, Over, Store
-from photic.loops.nest import Clip, Fit, Loop, Part
+from photic.ir.nest import Clip, Fit, Loop, Part
 from photic.loops.statements import Region, Statement, Weight
 
 
@@ -117,16 +117,6 @@ def paths_of(plan: Plan, above: Path = ()) -> dict[int, Path]:
     return {**paths_of(plan.first, above), **paths_of(plan.rest, above)}
 
 
-def reduced_axes(statement: Statement) -> tuple[Var, ...]:
-    """The axes of the reductions that the value is (those below other operations do not count)."""
-    axes: list[Var] = []
-    value = statement.value
-    while isinstance(value.attribute, Over):
-        axes.append(value.attribute.axis)
-        value = value.children[0]
-    return tuple(axes)
-
-
 def read_targets(statement: Statement) -> set[str]:
     """The names of the buffers that a statement reads."""
     return {access.buffer.name for access in form.loads(statement.value)}
@@ -176,7 +166,7 @@ def _home(state: _State, number: int, statement: Statement) -> Home:
     for other, reader in enumerate(state.region.statements):
         if statement.target.name in read_targets(reader) or reader.running == statement.target.name:
             shared = min(shared, _common(path, state.paths[other]))
-    own = reduced_axes(statement)
+    own = statement.reduced
     for depth, loop in enumerate(path):
         if loop.axis in own:
             shared = min(shared, depth)
@@ -214,9 +204,9 @@ def _parts(state: _State, plan: Plan, path: Path) -> tuple[Part, ...]:
         return _parts(state, plan.first, path) + _parts(state, plan.rest, path)
     inside = paths_of(plan.body, (*path, plan))
     members = [state.region.statements[number] for number in sorted(inside)]
-    starting = [one for one in members if plan.axis in reduced_axes(one)]
+    starting = [one for one in members if plan.axis in one.reduced]
     outer = [loop.axis for loop in path]
-    starting = [one for one in starting if not any(axis in reduced_axes(one) for axis in outer)]
+    starting = [one for one in starting if not any(axis in one.reduced for axis in outer)]
     before = tuple(part for one in starting for part in _start(state, one, path))
     body = _parts(state, plan.body, (*path, plan))
     for gap in _gaps(state, (*path, plan), members):
@@ -232,7 +222,7 @@ def _gaps(state: _State, path: Path, members: list[Statement]) -> list[Dim]:
     All reductions over open axes agree about them, and nothing outside reads what else is inside.
     """
     opened = {loop.axis for loop in path}
-    adding = [one for one in members if opened & set(reduced_axes(one))]
+    adding = [one for one in members if opened & set(one.reduced)]
     inner = {one.target.name for one in members if one not in adding}
     others = [one for one in state.region.statements if one not in members]
     read = set().union(state.region.outputs, *(read_targets(one) for one in others))
@@ -362,7 +352,7 @@ def _leaf(state: _State, statement: Statement, path: Path) -> tuple[Part, ...]:
     """One statement: assigned, or accumulated where a loop over its reduction is open."""
     where = _target(state, statement, path)
     value = _value(state, statement.value, path)
-    own = reduced_axes(statement)
+    own = statement.reduced
     if not any(loop.axis in own for loop in path):
         return _stored(state, statement, path, where, value)
     held = form.load(*where)
@@ -380,7 +370,7 @@ def _is_running(state: _State, statement: Statement, path: Path) -> bool:
     number = _number(state, statement.running)
     extremum = state.region.statements[number]
     shared = path[: _common(path, state.paths[number])]
-    return any(loop.axis in reduced_axes(extremum) for loop in shared)
+    return any(loop.axis in extremum.reduced for loop in shared)
 
 
 def _number(state: _State, target: str) -> int:
@@ -467,7 +457,7 @@ def _start(state: _State, statement: Statement, path: Path) -> tuple[Part, ...]:
 def _parallel(members: list[Statement], parts: tuple[Part, ...]) -> tuple[Part, ...]:
     """Outer loops over output axes of all statements run in parallel; clips move inside them."""
     axes = {axis for one in members for axis in one.axes}
-    axes -= {axis for one in members for axis in reduced_axes(one)}
+    axes -= {axis for one in members for axis in one.reduced}
     names = {f"{axis.name}_o" for axis in axes}
     loops: list[Loop] = []
     clips: list[Clip] = []
@@ -495,14 +485,14 @@ def faults(region: Region, plan: Plan) -> Iterator[str]:
     names = {one.target.name: number for number, one in enumerate(region.statements)}
     for place, number in enumerate(order):
         statement = region.statements[number]
-        if not all(loop.axis in _axes_of(statement) for loop in paths[number]):
+        if not all(loop.axis in statement.every_axis for loop in paths[number]):
             yield f"statement {number} sits in a loop over an axis that it does not have"
         for name in read_targets(statement) & set(names):
             maker = names[name]
             if maker not in order[:place]:
                 yield f"statement {number} reads {name} before it is made"
             shared = paths[number][: _common(paths[number], paths[maker])]
-            own = reduced_axes(region.statements[maker])
+            own = region.statements[maker].reduced
             open_own = [loop.axis for loop in shared if loop.axis in own]
             if open_own and statement.running != name:
                 yield f"statement {number} reads {name} inside its own reduction"
@@ -512,10 +502,6 @@ def faults(region: Region, plan: Plan) -> Iterator[str]:
                 and not _is_relative_safe(region, number, open_own, paths)
             ):
                 yield f"statement {number}, relative to {name}, is read outside the fold"
-
-
-def _axes_of(statement: Statement) -> tuple[Var, ...]:
-    return (*statement.axes, *reduced_axes(statement))
 
 
 def _is_relative_safe(region: Region, number: int, axes: list[Var], paths: dict[int, Path]) -> bool:

@@ -6,11 +6,14 @@ i, outer ones parallel until every core has enough; where a tile does not fit, a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from photic.ir import index as form
 from photic.ir.dim import Dim, Var, add, bounds, floordiv, mul, product, substitute, var
 from photic.ir.index import Store
+from photic.ir.nest import Fit, Lanes, Loop, LoopKind, Nest, Part, Tile
 from photic.ir.program import ROW_MAJOR, Function, Layout
-from photic.loops.nest import Fit, Lanes, Loop, LoopKind, Nest, Part, Tile
 from photic.loops.parts import written_out
 from photic.loops.plan import Choice
 from photic.loops.target import Machine
@@ -23,7 +26,7 @@ def nest(function: Function, choice: Choice, layouts: dict[str, Layout], machine
     """The nest of these choices, with the layouts that the constants really have."""
     lays = tuple(layouts.get(one.name, ROW_MAJOR) for one in function.parameters)
     body = parallel(choice, machine)
-    return Nest(function.name, function.parameters, lays, body, work(choice.store))
+    return Nest(function.name, function.parameters, lays, body, work(function.stores[0]))
 
 
 def parallel(choice: Choice, machine: Machine) -> tuple[Part, ...]:
@@ -34,14 +37,25 @@ def parallel(choice: Choice, machine: Machine) -> tuple[Part, ...]:
 
 def serial(choice: Choice) -> tuple[Part, ...]:
     """The loops of one statement's tile, none of them parallel."""
-    loops, parts = inside(choice)
-    for loop in reversed(loops):
-        parts = (Loop(loop, "serial", parts),)
-    return parts
+    return _serially(*inside(choice))
 
 
 def inside(choice: Choice) -> tuple[list[Var], tuple[Part, ...]]:
     """The loops that a choice needs around its tiles, outermost first, and the tiles."""
+    loops, parts = _inside(choice)
+    if (made := choice.scatter) is None:
+        return loops, parts
+    fill = _inside(replace(choice, store=made.fill))[1]
+    return loops, (*_serially(made.places, fill), *_serially(made.terms, parts))
+
+
+def _serially(axes: Sequence[Var], parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    for axis in reversed(axes):
+        parts = (Loop(axis, "serial", parts),)
+    return parts
+
+
+def _inside(choice: Choice) -> tuple[list[Var], tuple[Part, ...]]:
     store, rows = choice.store, dict(choice.rows)
     loops = [axis for axis in store.axes if axis is not choice.lanes and axis not in rows]
     if choice.lanes is not None and choice.lanes in store.axes:

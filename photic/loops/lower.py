@@ -23,6 +23,7 @@ from photic.ir.program import ROW_MAJOR, Copy, Place, Program, Repeat, Role, Ste
 from photic.ir.view import Shape, is_identity
 from photic.ir.walk import parts_first
 from photic.loops.place import GIVEN, choose_stored, view_table
+from photic.loops.scatter import is_scatter
 from photic.loops.share import Functions, points_of, unlike
 
 DEVICE = "c:0"
@@ -35,11 +36,13 @@ class Translation:
     """Turns the nodes of one store into index form; remembers what was read.
 
     Nodes with buffers, and slices of sequences, are loaded; ``numbers`` name new variables.
+    ``scattered`` are nodes met that had better been stored by themselves.
     """
 
     buffers: dict[Node, Buffer]
     slices: dict[Node, tuple[Operand, Dim]]
     numbers: itertools.count[int]
+    scattered: set[Node]
     reads: set[Node] = field(default_factory=set)
     done: dict[tuple[Node, Index], Expr] = field(default_factory=dict)
     sources: dict[tuple[Operand, Index], tuple[Expr, Index]] = field(default_factory=dict)
@@ -73,6 +76,8 @@ class Translation:
         if (node, index) not in self.done:
             for one in parts_first([(node, index)], self.needs, self.done):
                 self.done[one] = self.compute(*one)
+                if isinstance(one[0].attribute, Along) and is_scatter(self.done[one], one[1]):
+                    self.scattered.add(one[0])
         return self.done[node, index]
 
     def needs(self, element: tuple[Node, Index]) -> list[tuple[Node, Index]]:
@@ -140,6 +145,8 @@ class _Lowering:
     results: dict[Node, list[Buffer]] = field(default_factory=dict)
     names: itertools.count[int] = field(default_factory=itertools.count)
     depth: int = 0  # scans around what is being lowered
+    scattered: set[Node] = field(default_factory=set)
+    apart: frozenset[Node] = frozenset()  # always stored
 
     def place(self, role: Role, name: str, shape: Shape, dtype: DType) -> Buffer:
         """A new buffer in the program."""
@@ -158,7 +165,7 @@ class _Lowering:
     def store(self, target: Buffer, value: Operand, root: Node | None, part: Index) -> _Work:
         """The work of storing an operand as ``target[part]``; if it is ``root``, it is computed."""
         axes, index = points_of(value.shape)
-        made = Translation(self.buffers, self.slices, self.numbers)
+        made = Translation(self.buffers, self.slices, self.numbers, self.scattered)
         expr = made.at(value, index) if root is None else made.compute(root, index)
         kernel = self.functions.kernel(Store(target, axes, (*part, *index), expr))
         return _Work((kernel,), set() if root is None else {root}, made.reads)
@@ -174,13 +181,19 @@ def lower(graph: Graph) -> Program:
     """The program of a graph, nothing arranged yet: one store a kernel.
 
     A state's next value is written over the old one if everything that reads the old one can run
-    before; where that fails the state joins ``copied`` and the lowering starts again.
+    before; where that fails the state joins ``copied`` and the lowering starts again. So it does
+    with scatters, which are stored by themselves.
     """
     copied: set[Node] = set()
+    apart: frozenset[Node] = frozenset()
     sizes = sizes_of(graph)
     while True:
-        low = _Lowering(graph, _overwrites(graph, copied), sizes, Functions(frozenset(sizes)))
+        functions = Functions(frozenset(sizes))
+        low = _Lowering(graph, _overwrites(graph, copied), sizes, functions, apart=apart)
         works, copies = _works(low)
+        if low.scattered - apart:
+            apart |= low.scattered
+            continue
         ordered, stuck = _ordered(works, low)
         if stuck is None:
             names = {name: name_of("output", name) for name, _ in graph.outputs}
@@ -254,7 +267,7 @@ def _body(
 ) -> list[_Work]:
     """The works that compute the roots, operands first; what has a buffer is not entered."""
     leaves = {*low.buffers, *low.slices}
-    stored = set(choose_stored(roots, pinned, leaves))
+    stored = set(choose_stored(roots, pinned | low.apart, leaves))
     works: list[_Work] = []
     for node in graphs.topological(roots, leaves):
         if node in low.buffers:  # given by a scan of these works

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from photic.ir.dim import Atom, Dim, Var, bounds, product, substitute, var
+from photic.ir.dtype import BOOL
 from photic.ir.graph import Along, Node, Operand, topological
 from photic.ir.ops import COSTLY, REGIONS, SOURCES
 from photic.ir.view import Shape, identity
@@ -40,10 +41,14 @@ class _Use:
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """What is known of a node: what it is made of, its length as a chain, its loads."""
+    """What is known of a node: what it is made of, its length as a chain, its loads.
+
+    ``pins``: a condition on a place, by which a reduction may become a lookup or a scatter.
+    """
 
     fixed: bool
     positional: bool
+    pins: bool
     chain: int
     costly: bool
     leaves: frozenset[Node]
@@ -115,6 +120,7 @@ def _facts(order: list[Node], leaves: set[Node]) -> dict[Node, _Facts]:
         known[node] = _Facts(
             fixed=all(one.fixed for one in parts),
             positional=not is_array and all(one.positional for one in parts),
+            pins=node.dtype == BOOL and any(map(_pins, node.operands, parts)),
             chain=sum(one.chain for one in parts) + (node.op not in GIVEN),
             costly=node.op in COSTLY or any(one.costly for one in parts),
             leaves=frozenset().union(*(one.leaves for one in parts)),
@@ -129,9 +135,13 @@ def _seen(node: Node, known: dict[Node, _Facts], leaves: set[Node]) -> _Facts:
     return known[node]
 
 
+def _pins(value: Operand, facts: _Facts) -> bool:
+    return facts.pins or (facts.positional and value.node.shape != ())
+
+
 def _loaded(node: Node, fixed: bool) -> _Facts:
     leaves = frozenset({node}) if node.op != "constant" else frozenset[Node]()
-    return _Facts(fixed, False, 0, False, leaves)
+    return _Facts(fixed, False, False, 0, False, leaves)
 
 
 def _is_worth(node: Node, use: _Use, fact: _Facts) -> bool:
@@ -139,7 +149,7 @@ def _is_worth(node: Node, use: _Use, fact: _Facts) -> bool:
     places, repeats = len(use.places), _repeats(node, use)
     if isinstance(node.attribute, Along):
         return places > 1 or repeats > 1 or use.inside_reduction not in ("", node.op)
-    if (fact.fixed or fact.positional) and not fact.costly:
+    if (fact.fixed or fact.positional or fact.pins) and not fact.costly:
         return False
     if places > 1 and (fact.costly or len(fact.leaves) > 1):
         return True

@@ -21,6 +21,7 @@ from photic.ir.index import Access, Expr, Over, Store
 from photic.ir.program import ROW_MAJOR, Function, Layout
 from photic.loops.layout import offset
 from photic.loops.parts import is_short, split_parts
+from photic.loops.scatter import Scatter, scatter_of
 from photic.loops.target import Machine
 
 REDUCED_WEIGHT = 8  # a load inside a reduction counts this often against one outside
@@ -54,26 +55,28 @@ class Choice:
     count: int
     rows: Rows
     layouts: dict[str, Layout]
+    scatter: Scatter | None = None  # whose update ``store`` is
 
 
 def choose(
     function: Function, constants: frozenset[str], machine: Machine, decide: Decide
 ) -> Choice:
     """Decide the vector variable, the register tile and the layouts wanted of constants."""
-    store, width, known = _best_lanes(function.stores[0], constants, machine)
+    store = split_parts(function.stores[0])
+    scatter = scatter_of(store)
+    store, width, known = _best_lanes(scatter.update if scatter else store, constants, machine)
     lanes = known[decide("lanes", [one.name if one else "none" for one in known])]
     tiles = _register_tiles(store, lanes, width, machine)
     count, rows = tiles[decide("register tile", [_tile_text(*one) for one in tiles])]
     layouts = _layouts(store, lanes, width * count, constants)
-    return Choice(store, lanes, width if lanes else 1, count, rows, layouts)
+    return Choice(store, lanes, width if lanes else 1, count, rows, layouts, scatter)
 
 
 @lru_cache(maxsize=MANY)
 def _best_lanes(
     store: Store, constants: frozenset[str], machine: Machine
 ) -> tuple[Store, int, list[Var | None]]:
-    """The store in parts, the lanes of a vector, and the best variables across them, by cost."""
-    store = split_parts(store)
+    """The store, the lanes of a vector, and the best variables across them, by cost."""
     width = _width(store, machine)
     axes = (*store.axes, *_reduction_axes(store.value))
     legal = [one for one in axes if _is_legal(store, one)]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from photic.ir.dim import Dim, Var
-from photic.ir.index import Buffer, Expr, Store
+from photic.ir.index import Buffer, Expr, Store, reduction
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,16 @@ class Statement:
     running: str = ""
     weight: Weight | None = None
     gaps: tuple[Dim, ...] = ()
+
+    @property
+    def reduced(self) -> tuple[Var, ...]:
+        """The axes of the reductions that the value is (those below other operations are not)."""
+        return reduction(self.value)[0]
+
+    @property
+    def every_axis(self) -> tuple[Var, ...]:
+        """The axes of all loops that the statement needs."""
+        return (*self.axes, *self.reduced)
 
     @property
     def store(self) -> Store:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from photic.ir import index as form
 from photic.ir.dim import Var, variables
-from photic.loops.arrange import Leaf, Open, Plan, Then, read_targets, reduced_axes
+from photic.loops.arrange import Leaf, Open, Plan, Then, read_targets
 from photic.loops.statements import Region, Statement
 from photic.search.choosing import Choose
 from photic.search.rules.record import Rule, read
@@ -54,14 +54,14 @@ def plans_of(region: Region) -> Plans:
     execute(engine, "\n".join([SORTS, *rules, *_facts(region)]))
     execute(engine, "(run-schedule (saturate (run normal)) (saturate (run step)))")
     (root,) = engine.freeze().functions["root"].rows
-    axes = {axis.name: axis for one in region.statements for axis in _axes(one)}
+    axes = {axis.name: axis for one in region.statements for axis in one.every_axis}
     return Plans(str(root.output), _moves(engine), axes)
 
 
 def _facts(region: Region) -> Iterator[str]:
     count = len(region.statements)
     for s, first in enumerate(region.statements):
-        for axis in _axes(first):
+        for axis in first.every_axis:
             yield f'(set (share {s} {s + 1} "{axis.name}") {s})'
         for t in range(s + 1, count):
             for axis, reach in _joins(region, s, t):
@@ -70,18 +70,14 @@ def _facts(region: Region) -> Iterator[str]:
     yield f"(set (root) (Todo 0 {count} (set-empty)))"
 
 
-def _axes(one: Statement) -> tuple[Var, ...]:
-    return (*one.axes, *reduced_axes(one))
-
-
 def _joins(region: Region, s: int, t: int) -> Iterator[tuple[Var, int]]:
     """The axes over which statements s < t may share a loop, and how far such a loop must reach."""
     first, second = region.statements[s], region.statements[t]
     family = [k for k, one in enumerate(region.statements) if one.running == first.target.name]
-    for axis in _axes(first):
-        if axis not in _axes(second) or not _is_read_at(first, second, axis):
+    for axis in first.every_axis:
+        if axis not in second.every_axis or not _is_read_at(first, second, axis):
             continue
-        if axis not in reduced_axes(first) or not _depends(region, s, t):
+        if axis not in first.reduced or not _depends(region, s, t):
             yield axis, s
         elif t in family:
             yield axis, max(family)

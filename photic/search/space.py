@@ -16,12 +16,13 @@ from functools import partial
 from photic.ir import index as form
 from photic.ir.dim import Dim, Var, add, bounds, mul, product, var
 from photic.ir.index import Access, Buffer, Expr, Store
+from photic.ir.nest import Nest, Part, tiles
 from photic.ir.program import ROW_MAJOR, Function
 from photic.loops.arrange import Arrangement, Leaf, Open, Plan, arrange
 from photic.loops.build import nest, parallel, serial, work
-from photic.loops.nest import Nest, Part, tiles
 from photic.loops.plan import Choice, Decide, best_known
 from photic.loops.plan import choose as choose_tile
+from photic.loops.scatter import scatter_of
 from photic.loops.statements import Region
 from photic.loops.target import Machine
 from photic.search.choosing import prefixed
@@ -81,7 +82,7 @@ class Space:
 
 def space_of(work: Work, machine: Machine, without: Sequence[str]) -> Space:
     """The space of a work without some topics of rules (``placement``: kernels as written)."""
-    is_laid_out = any(_wanting_layouts(work, one) for one in work.stores)
+    is_laid_out = any(_wanting_layouts(work, one) or scatter_of(one) for one in work.stores)
     is_large = sum(len(list(form.walk(one.value))) for one in work.stores) > MOST_VALUES
     if is_laid_out or is_large or "placement" in without:
         return Space(work, machine, None, (), ())

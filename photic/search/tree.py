@@ -1,12 +1,10 @@
-"""Three ways to propose candidates, alike in everything but how choices are answered.
+"""How candidates are proposed: Monte Carlo tree search.
 
-``Tree``: Monte Carlo tree search. Choices met in the same order form a tree; half of the draws walk
-it by UCT, and below it by chance or as one of the best so far did; the other half are one of the
-best with some choices made again. Every draw is rewarded by the cost model's prediction, one that
-was measured by its time. ``Blind``: at random. ``Mutation``: the best so far with some choices made
-again. Each draws several candidates a proposal into a pool, from which the best predicted is taken:
-all three share generator and prior. Same seed, same proposals as long as the measured times are the
-same.
+Choices met in the same order form a tree; half of the draws walk it by UCT, and below it by chance
+or as one of the best so far did; the other half are one of the best with some choices made again.
+Every draw is rewarded by the cost model's prediction, one that was measured by its time. Several
+candidates are drawn a proposal into a pool, from which the best predicted is taken. Same seed, same
+proposals as long as the measured times are the same.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ DRAWS = 12  # candidates drawn for each one proposed
 MOST_WAITING = 200  # drawn and not proposed yet; the best predicted of more are kept
 EXPLORATION = 1.0  # weight of rarely visited options against rewards in 0..1
 TINY = 1e-6  # between equals chance decides
-AGAIN = 0.15  # chance that mutation makes a choice again
+AGAIN = 0.15  # chance that a choice of one of the best is made again
 WALKED = 0.5  # of the tree search's draws walk the tree; the others change one of the best
 FOLLOWED = 0.5  # of the walks go on, below the tree, as one of the best
 BEST = 8  # so many of the best so far are followed
@@ -58,7 +56,7 @@ class Proposer(Protocol):
 
 
 @dataclass(slots=True)
-class _Pool:
+class Pool:
     """What was drawn and waits to be proposed; what was proposed comes no second time."""
 
     waiting: dict[str, Drawn] = field(default_factory=dict)
@@ -79,44 +77,6 @@ class _Pool:
 
 
 @dataclass(slots=True)
-class Blind:
-    """Every choice at random."""
-
-    rng: random.Random
-    pool: _Pool = field(default_factory=_Pool)
-
-    def propose(self, draw: Draw) -> Drawn | None:
-        """The best predicted of random ones."""
-        return self.pool.take(draw, lambda: randomly(self.rng))
-
-    def learn(self, drawn: Drawn, seconds: float) -> None:
-        """Nothing."""
-
-
-@dataclass(slots=True)
-class Mutation:
-    """The best so far, each choice made again with a small chance."""
-
-    rng: random.Random
-    pool: _Pool = field(default_factory=_Pool)
-    best: dict[str, str] = field(default_factory=dict)
-    best_seconds: float = math.inf
-
-    def propose(self, draw: Draw) -> Drawn | None:
-        """The best predicted of mutants."""
-        return self.pool.take(draw, self._mutant)
-
-    def _mutant(self) -> Choose:
-        kept = {key: label for key, label in self.best.items() if self.rng.random() > AGAIN}
-        return replaying(kept, randomly(self.rng))
-
-    def learn(self, drawn: Drawn, seconds: float) -> None:
-        """A faster candidate becomes the one to mutate."""
-        if seconds < self.best_seconds:
-            self.best, self.best_seconds = dict(drawn.trail), seconds
-
-
-@dataclass(slots=True)
 class _Node:
     """One state of the tree: how often each option was taken, and the best reward it led to.
 
@@ -133,7 +93,7 @@ class Tree:
     """Monte Carlo tree search over the choices."""
 
     rng: random.Random
-    pool: _Pool = field(default_factory=_Pool)
+    pool: Pool = field(default_factory=Pool)
     nodes: dict[Trail, _Node] = field(default_factory=dict)
     best: dict[Trail, float] = field(default_factory=dict)
     best_seconds: float = math.inf

@@ -14,7 +14,6 @@ from functools import lru_cache
 import numpy as np
 
 from photic.base.errors import BadArgument
-from photic.compiler.artifact import Argument, Array
 from photic.forms.dim_eval import number_of
 from photic.forms.errors import (
     InputDtype,
@@ -27,6 +26,7 @@ from photic.forms.errors import (
     SizeOutOfRange,
 )
 from photic.ir.dim import Data, Dim, Symbol, Var, terms_of
+from photic.storage.artifact import Argument, Array
 
 UNSHARED = (BufferError, RuntimeError, TypeError, ValueError)  # what exporters of DLPack raise
 

@@ -22,7 +22,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from photic.compiler.artifact import Argument, Array, Artifact, KernelReport
+from photic.storage.artifact import Argument, Array, Artifact, KernelReport
 from photic.targets.errors import TooLarge
 from photic.targets.registry import Loaded, Threads
 from photic.tensor.ports import Sizes, accept, port_of

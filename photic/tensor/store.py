@@ -19,10 +19,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from photic.base.errors import PhoticError
-from photic.compiler.artifact import Argument, Artifact, KernelReport
 from photic.forms.graph_text import parse_dim
 from photic.ir.dim import Symbol
 from photic.ir.dtype import DTYPES
+from photic.storage.artifact import Argument, Artifact, KernelReport
 from photic.storage.errors import FileUnreadable, FileUnwritable
 from photic.storage.files import file_sha256, write_atomic, write_errors
 from photic.storage.tensorfile import read_tensors, write_tensors

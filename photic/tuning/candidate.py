@@ -12,8 +12,8 @@ from photic.codegen.entry import Addresses, scratch_stride
 from photic.compiler.source import rendered
 from photic.ir.dim import Symbol
 from photic.ir.index import Buffer
+from photic.ir.nest import Nest
 from photic.ir.program import Kernel, Program
-from photic.loops.nest import Nest
 
 
 def table_of(nests: tuple[Nest, ...]) -> list[Buffer]:

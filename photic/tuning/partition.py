@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from photic.ir import index as form
 from photic.ir.dim import Atom, Dim, bounds, mul, product, var
 from photic.ir.program import Branch, Kernel, Program, Repeat, Step, all_steps, touched
+from photic.loops.scatter import scatter_of
 from photic.search.work import LARGE_BYTES, Work
 
 MOST_STORES = 12  # of a group: so many saturate in a moment
@@ -120,7 +121,8 @@ def _may_join(program: Program, step: Kernel, writes: set[str]) -> bool:
         and bounds(mul(product(one.buffer.shape), one.buffer.dtype.bytes))[1] > LARGE_BYTES
         for one in places
     )
-    is_plain = not list(form.data_in((*stores[0].index, *form.dims_in(stores[0].value))))
+    is_looked_up = any(form.data_in((*stores[0].index, *form.dims_in(stores[0].value))))
+    is_plain = not is_looked_up and scatter_of(stores[0]) is None
     own = stores[0].buffer in form.buffers_read(stores[0])
     fresh = all(program.places[name].role in ("temporary", "output") for name in writes)
     return len(stores) == 1 and is_plain and fresh and not own and not large

@@ -19,8 +19,8 @@ from functools import lru_cache
 
 from photic.base.trace import emit
 from photic.forms.candidate_check import Arrays, Right, Sizes, check, sizes_to_try
+from photic.forms.nest_text import print_nest
 from photic.ir.program import Program
-from photic.loops.nest import print_nest
 from photic.loops.plan import best_known
 from photic.search.choosing import replaying
 from photic.search.cost import seconds as predicted_seconds

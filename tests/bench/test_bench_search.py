@@ -15,11 +15,11 @@ import pytest
 
 import photic as ph
 from photic.search.choosing import Choose
-from photic.search.tree import Blind, Drawn
+from photic.search.tree import Drawn
 from photic.targets.registry import target_named
 
 BENCH = Path(__file__).resolve().parents[2] / "bench"
-NAMES = ("common", "workloads", "mcts", "ablation", "found")
+NAMES = ("common", "workloads", "baselines", "mcts", "ablation", "found")
 ROWS = 24
 # float32 sums of up to 64 products, shares and weighted means: a few units in the last place
 ROUNDING = 1e-5
@@ -84,7 +84,7 @@ def draw(choose: Choose) -> Drawn | None:
 def test_shuffled_times_are_times_that_were_measured(bench: dict[str, ModuleType]) -> None:
     told: list[float] = []
 
-    class Listening(Blind):
+    class Listening(bench["baselines"].Blind):  # type: ignore[name-defined,misc]
         def learn(self, drawn: Drawn, seconds: float) -> None:
             told.append(seconds)
 
@@ -96,7 +96,9 @@ def test_shuffled_times_are_times_that_were_measured(bench: dict[str, ModuleType
 
 
 def run_of(bench: dict[str, ModuleType], method: str, curve: list[float]) -> object:
-    return bench["mcts"].Run(method, Blind(random.Random(0)), None, curve[-1], curve)
+    return bench["mcts"].Run(
+        method, bench["baselines"].Blind(random.Random(0)), None, curve[-1], curve
+    )
 
 
 def test_a_ratio_of_areas_is_a_ratio_of_times(bench: dict[str, ModuleType]) -> None:

@@ -19,8 +19,8 @@ from photic.ir.dim import symbol
 from photic.ir.dtype import DTYPES, FLOAT32, DType
 from photic.ir.graph import Graph, binary, input_node, operand, reduce, scan, state_node
 from photic.ir.program import Branch, Collective, Copy, Kernel, Program, Repeat, all_steps
-from photic.loops.combine import combined
 from photic.loops.lower import lower
+from photic.targets.combine import combined
 from photic.targets.registry import target_named
 from photic.tensor.program import Program as Compiled
 

@@ -17,10 +17,10 @@ from photic.ir import index as form
 from photic.ir.dim import Dim, Var, var
 from photic.ir.dtype import FLOAT32
 from photic.ir.index import Buffer, Expr, Store
+from photic.ir.nest import Nest, Part, parallel_loops, tiles
 from photic.ir.program import ROW_MAJOR, Function
 from photic.loops.arrange import Arrangement, Leaf, Open, Plan, Then, arrange, faults
 from photic.loops.build import serial
-from photic.loops.nest import Nest, Part, parallel_loops, tiles
 from photic.loops.plan import best_known, choose
 from photic.loops.statements import Region, Statement, Weight
 from photic.targets.c import device

@@ -18,8 +18,8 @@ import photic as ph
 from photic.frontends.gguf.blocks import unpack
 from photic.ir import index as form
 from photic.ir.index import Access
-from photic.loops.arrange import Leaf, Open, Plan, Then, reduced_axes
-from photic.loops.nest import Clip, Fit, Loop, Nest, Part, Tile
+from photic.ir.nest import Clip, Fit, Loop, Nest, Part, Tile
+from photic.loops.arrange import Leaf, Open, Plan, Then
 from photic.loops.plan import best_known
 from photic.loops.statements import Region, Statement
 from photic.loops.target import Machine
@@ -249,21 +249,21 @@ def is_half(access: Access) -> bool:
 
 
 def extents_of(one: Statement) -> set[int]:
-    return {int(axis.extent) for axis in (*one.axes, *reduced_axes(one))}
+    return {int(axis.extent) for axis in one.every_axis}
 
 
 def role_of(one: Statement) -> str:
     """What a statement of the product with scales outside is, by its axes and what it sums."""
     if ROWS not in extents_of(one):
         return "x"
-    (summed,) = [EXTENTS[int(axis.extent)] for axis in reduced_axes(one)] or [""]
+    (summed,) = [EXTENTS[int(axis.extent)] for axis in one.reduced] or [""]
     return {"": "high", "element": "products", "half": "both", "block": "sum"}[summed]
 
 
 def sums_over_blocks(region: Region) -> list[int]:
     """The statements that add up what blocks come to in a row."""
     found = (k for k, one in enumerate(region.statements) if extents_of(one) == {ROWS, BLOCKS})
-    return [k for k in found if reduced_axes(region.statements[k])]
+    return [k for k in found if region.statements[k].reduced]
 
 
 def product_nests(sums: int, parallel: bool) -> tuple[Work, Candidate, dict[str, str]]:

@@ -23,10 +23,10 @@ from search.value_programs import KEYS, ROWS, mixed, naive, scores, weights
 
 import photic as ph
 from photic.forms.candidate_check import Right, check, sizes_to_try
+from photic.forms.nest_text import print_nest
 from photic.forms.program_eval import evaluate_program
 from photic.ir.program import Kernel, all_steps, named_places, touched
 from photic.loops.lower import lower
-from photic.loops.nest import print_nest
 from photic.loops.plan import best_known
 from photic.search.choosing import Choose, randomly, recording, replaying
 from photic.search.space import Candidate, build, is_small, space_of
