@@ -43,7 +43,27 @@ _MODULES: dict[str, str] = {
     """,
     "photic.tensor.linear": "matmul dot inner outer tensordot einsum",
     "photic.tensor.indexing": "take embedding take_along_axis one_hot update",
-    "photic.tensor.norms": "rms_norm layer_norm rope_halves rope_pairs attention",
+    "photic.tensor.norms": """
+        rms_norm layer_norm group_norm instance_norm batch_norm batch_norm_training
+        local_response_norm normalize
+    """,
+    "photic.tensor.attention": "attention alibi_bias alibi_slopes",
+    "photic.tensor.rope": "rope_tables rope_halves rope_pairs",
+    "photic.tensor.rope_rates": """
+        Rope RopePlain RopeLinear RopeDynamic RopeYarn RopeLlama3 RopeLong RopeProportional
+        rope_rates yarn_gain
+    """,
+    "photic.tensor.recurrent": "RecurrentWeights lstm gru rnn",
+    "photic.tensor.bags": "embedding_bag",
+    "photic.tensor.losses": """
+        mse_loss l1_loss smooth_l1_loss huber_loss hinge_embedding_loss margin_ranking_loss
+        triplet_margin_loss cosine_similarity cosine_embedding_loss
+    """,
+    "photic.tensor.likelihoods": """
+        cross_entropy nll_loss binary_cross_entropy binary_cross_entropy_with_logits kl_div
+        poisson_nll_loss
+    """,
+    "photic.tensor.ctc": "ctc_loss",
 }
 
 _HOME: dict[str, str] = {

@@ -42,6 +42,10 @@ from photic.tensor.arithmetic import (
 from photic.tensor.arithmetic import (
     subtract as subtract,
 )
+from photic.tensor.attention import alibi_bias as alibi_bias
+from photic.tensor.attention import alibi_slopes as alibi_slopes
+from photic.tensor.attention import attention as attention
+from photic.tensor.bags import embedding_bag as embedding_bag
 from photic.tensor.bitwise import (
     bitwise_and as bitwise_and,
 )
@@ -152,6 +156,7 @@ from photic.tensor.creation import (
 from photic.tensor.creation import (
     zeros_like as zeros_like,
 )
+from photic.tensor.ctc import ctc_loss as ctc_loss
 from photic.tensor.elementary import (
     cos as cos,
 )
@@ -191,6 +196,14 @@ from photic.tensor.indexing import (
 from photic.tensor.indexing import (
     update as update,
 )
+from photic.tensor.likelihoods import binary_cross_entropy as binary_cross_entropy
+from photic.tensor.likelihoods import (
+    binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
+)
+from photic.tensor.likelihoods import cross_entropy as cross_entropy
+from photic.tensor.likelihoods import kl_div as kl_div
+from photic.tensor.likelihoods import nll_loss as nll_loss
+from photic.tensor.likelihoods import poisson_nll_loss as poisson_nll_loss
 from photic.tensor.linear import (
     dot as dot,
 )
@@ -213,21 +226,23 @@ from photic.tensor.loops import cumprod as cumprod
 from photic.tensor.loops import cumsum as cumsum
 from photic.tensor.loops import prod as prod
 from photic.tensor.loops import scan as scan
-from photic.tensor.norms import (
-    attention as attention,
-)
-from photic.tensor.norms import (
-    layer_norm as layer_norm,
-)
-from photic.tensor.norms import (
-    rms_norm as rms_norm,
-)
-from photic.tensor.norms import (
-    rope_halves as rope_halves,
-)
-from photic.tensor.norms import (
-    rope_pairs as rope_pairs,
-)
+from photic.tensor.losses import cosine_embedding_loss as cosine_embedding_loss
+from photic.tensor.losses import cosine_similarity as cosine_similarity
+from photic.tensor.losses import hinge_embedding_loss as hinge_embedding_loss
+from photic.tensor.losses import huber_loss as huber_loss
+from photic.tensor.losses import l1_loss as l1_loss
+from photic.tensor.losses import margin_ranking_loss as margin_ranking_loss
+from photic.tensor.losses import mse_loss as mse_loss
+from photic.tensor.losses import smooth_l1_loss as smooth_l1_loss
+from photic.tensor.losses import triplet_margin_loss as triplet_margin_loss
+from photic.tensor.norms import batch_norm as batch_norm
+from photic.tensor.norms import batch_norm_training as batch_norm_training
+from photic.tensor.norms import group_norm as group_norm
+from photic.tensor.norms import instance_norm as instance_norm
+from photic.tensor.norms import layer_norm as layer_norm
+from photic.tensor.norms import local_response_norm as local_response_norm
+from photic.tensor.norms import normalize as normalize
+from photic.tensor.norms import rms_norm as rms_norm
 from photic.tensor.powers import power as power
 from photic.tensor.primitive import (
     add as add,
@@ -260,6 +275,10 @@ from photic.tensor.primitive import (
     where as where,
 )
 from photic.tensor.program import Program as Program
+from photic.tensor.recurrent import RecurrentWeights as RecurrentWeights
+from photic.tensor.recurrent import gru as gru
+from photic.tensor.recurrent import lstm as lstm
+from photic.tensor.recurrent import rnn as rnn
 from photic.tensor.reductions import (
     all as all,
 )
@@ -299,6 +318,19 @@ from photic.tensor.reductions import (
 from photic.tensor.reductions import (
     var as var,
 )
+from photic.tensor.rope import rope_halves as rope_halves
+from photic.tensor.rope import rope_pairs as rope_pairs
+from photic.tensor.rope import rope_tables as rope_tables
+from photic.tensor.rope_rates import Rope as Rope
+from photic.tensor.rope_rates import RopeDynamic as RopeDynamic
+from photic.tensor.rope_rates import RopeLinear as RopeLinear
+from photic.tensor.rope_rates import RopeLlama3 as RopeLlama3
+from photic.tensor.rope_rates import RopeLong as RopeLong
+from photic.tensor.rope_rates import RopePlain as RopePlain
+from photic.tensor.rope_rates import RopeProportional as RopeProportional
+from photic.tensor.rope_rates import RopeYarn as RopeYarn
+from photic.tensor.rope_rates import rope_rates as rope_rates
+from photic.tensor.rope_rates import yarn_gain as yarn_gain
 from photic.tensor.rounding import (
     abs as abs,
 )
