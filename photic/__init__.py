@@ -25,8 +25,9 @@ _MODULES: dict[str, str] = {
         greater less_equal greater_equal equal not_equal isnan isfinite isinf
         logical_not logical_and logical_or logical_xor maximum minimum clip
     """,
-    "photic.tensor.rounding": "floor ceil trunc round abs sign square",
-    "photic.tensor.elementary": "exp expm1 log log10 log1p rsqrt cos tan",
+    "photic.tensor.rounding": "floor ceil trunc frac round abs sign square signbit copysign heaviside",
+    "photic.tensor.elementary": "exp expm1 log log10 log1p rsqrt",
+    "photic.tensor.waves": "cos tan sinc",
     "photic.tensor.activations": "tanh sinh cosh erf sigmoid silu relu softplus gelu",
     "photic.tensor.powers": "power",
     "photic.tensor.bitwise": """
@@ -34,15 +35,30 @@ _MODULES: dict[str, str] = {
     """,
     "photic.tensor.loops": "scan cumsum cumprod prod",
     "photic.tensor.shapes": """
-        reshape ravel transpose permute swapaxes moveaxis broadcast_to broadcast_arrays
-        squeeze expand_dims flip roll tile repeat pad concat concatenate stack split
-        tri tril triu
+        reshape ravel flatten unflatten transpose permute swapaxes moveaxis broadcast_to expand
+        broadcast_shapes broadcast_arrays squeeze expand_dims unsqueeze atleast_1d atleast_2d
+        atleast_3d flip fliplr flipud rot90 roll concat concatenate stack
+    """,
+    "photic.tensor.padding": "pad",
+    "photic.tensor.slicing": """
+        split array_split hsplit vsplit dsplit chunk unbind unstack
+    """,
+    "photic.tensor.repeating": "tile repeat repeat_interleave",
+    "photic.tensor.joining": "vstack hstack dstack column_stack append block_diag delete",
+    "photic.tensor.diagonals": """
+        tri tril triu diag diagonal diagflat diag_embed diagonal_scatter trace
+    """,
+    "photic.tensor.unfolding": "sliding_window_view unfold fold",
+    "photic.tensor.grids": """
+        meshgrid indices unravel_index ravel_multi_index tril_indices triu_indices diag_indices
     """,
     "photic.tensor.reductions": """
         sum max min any all mean var std argmax argmin softmax log_softmax logsumexp
     """,
     "photic.tensor.linear": "matmul dot inner outer tensordot einsum",
-    "photic.tensor.indexing": "take embedding take_along_axis one_hot update",
+    "photic.tensor.indexing": """
+        take index_select embedding take_along_axis gather gather_nd choose select one_hot update
+    """,
     "photic.tensor.norms": """
         rms_norm layer_norm group_norm instance_norm batch_norm batch_norm_training
         local_response_norm normalize

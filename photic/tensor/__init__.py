@@ -6,6 +6,7 @@ from photic.tensor import (
     attention,
     bags,
     bitwise,
+    brackets,
     compare,
     creation,
     ctc,
@@ -24,6 +25,7 @@ from photic.tensor import (
     rope_rates,
     rounding,
     shapes,
+    waves,
 )
 
 __all__ = [
@@ -32,6 +34,7 @@ __all__ = [
     "attention",
     "bags",
     "bitwise",
+    "brackets",
     "compare",
     "creation",
     "ctc",
@@ -50,4 +53,5 @@ __all__ = [
     "rope_rates",
     "rounding",
     "shapes",
+    "waves",
 ]

@@ -21,6 +21,15 @@ class NotATensor(PhoticError):
     template = "{op}: got {given}, expected a tensor, a number or an array"
 
 
+class SizeOfMask(PhoticError):
+    code = "P112"
+    template = "{op}: how many elements a mask of shape {shape} picks is known only at the call"
+    hint = (
+        "ph.where(mask, x, 0) or ph.masked_fill keep the shape; "
+        "ph.masked_select(x, mask, size=most) and ph.nonzero(mask, size=most) have a stated size"
+    )
+
+
 class ProgramFile(PhoticError):
     code = "P304"
     template = "{path}: {problem}"

@@ -1,4 +1,4 @@
-"""Indexing: brackets, lookups by integer tensors, and writing a part of a state.
+"""Lookups by integer tensors, and writing a part of a state.
 
 A lookup is a sum over the table's axis of ``where(k == index) * table``, with an exact mask: the
 compiler reads it as a load. So an index outside the axis finds nothing and gives 0; negative ones
@@ -13,135 +13,32 @@ import numpy as np
 
 from photic.base.errors import BadArgument, DtypeMismatch, ShapeMismatch
 from photic.forms import movement
-from photic.ir.dim import Dim, Int, at_most, bounds, floordiv
+from photic.ir.dim import Dim, bounds, product
 from photic.ir.dtype import INT64
+from photic.ir.view import Shape, View
 from photic.tensor.axes import checked_axis
 from photic.tensor.compare import equal
 from photic.tensor.creation import counted
-from photic.tensor.errors import AxisOutOfRange
 from photic.tensor.primitive import less, masked, negated, reduced, where
-from photic.tensor.shapes import expand_dims, moved, ravel, reshape
+from photic.tensor.shapes import broadcast_arrays, expand_dims, moved, ravel, reshape, stack, window
 from photic.tensor.tensor import (
     DTypeLike,
-    Index,
     Tensor,
     Value,
     broadcast_shape,
     expanded,
+    fixed,
+    in_dtype,
+    joined_dtype,
     method,
     size_value,
     tensor,
 )
 
-# --- brackets -------------------------------------------------------------------------------
+Places = Value | Sequence[int]
 
 
-@method
-def getitem(x: Tensor, index: Index | tuple[Index, ...]) -> Tensor:
-    """``x[index]``: integers, slices, None, Ellipsis, and at most one integer tensor or list.
-
-    Integer places and bounds behave as NumPy's, and are refused where a symbolic size leaves open
-    what they mean. Symbolic ones are taken as they are: places outside the axis read 0.
-    """
-    entries = list(index) if isinstance(index, tuple) else [index]
-    axis, result = 0, x
-    lookup: tuple[int, Tensor] | None = None
-    for entry in _without_ellipsis(entries, x.ndim):
-        if entry is None:
-            result = expand_dims(result, axis)
-            axis += 1
-        elif isinstance(entry, slice):
-            result = _sliced(result, axis, entry)
-            axis += 1
-        elif isinstance(entry, int | np.integer | Int):
-            result = _selected(result, axis, entry if isinstance(entry, Int) else int(entry))
-        else:
-            if lookup is not None:
-                raise BadArgument(
-                    op="[]", argument="index", given="two tensors", expected="at most one"
-                )
-            lookup = (axis, _index_tensor("[]", entry))  # type: ignore[arg-type]
-            axis += 1
-    return result if lookup is None else take(result, lookup[1], lookup[0])
-
-
-def _without_ellipsis(entries: list[Index], rank: int) -> list[Index]:
-    used = sum(1 for entry in entries if entry is not None and entry is not Ellipsis)
-    dots = [k for k, entry in enumerate(entries) if entry is Ellipsis]
-    if len(dots) > 1:
-        raise BadArgument(op="[]", argument="index", given="two ...", expected="at most one")
-    if used > rank:
-        raise AxisOutOfRange(op="[]", axis=used - 1, rank=rank)
-    fill: list[Index] = [slice(None)] * (rank - used)
-    at = dots[0] if dots else len(entries)
-    return entries[:at] + fill + entries[at + 1 :]
-
-
-def _selected(x: Tensor, axis: int, at: Dim) -> Tensor:
-    extent = x.shape[axis]
-    place = at + extent if isinstance(at, int) and at < 0 else at
-    if isinstance(at, int) and not (at_most(0, place) and at_most(place + 1, extent)):
-        raise BadArgument(
-            op="[]", argument=f"index of axis {axis}", given=at, expected=f"surely inside {extent}"
-        )
-    return moved(x, movement.select, axis, place)
-
-
-def _sliced(x: Tensor, axis: int, given: slice) -> Tensor:
-    step = 1 if given.step is None else given.step
-    if not isinstance(step, int) or step == 0:
-        raise BadArgument(op="[]", argument="step", given=step, expected="an integer, not 0")
-    if given.start is None and given.stop is None and step == 1:
-        return x
-    extent = x.shape[axis]
-    if step < 0:
-        first = extent - 1 if given.start is None else _place(given.start, extent, -1, -1)
-        last = -1 if given.stop is None else _place(given.stop, extent, -1, -1)
-        length = _length(first - last, -step)
-    else:
-        first = 0 if given.start is None else _place(given.start, extent, 0, 0)
-        last = extent if given.stop is None else _place(given.stop, extent, 0, 0)
-        length = _length(last - first, step)
-    if length == 0:
-        first = 0
-    return moved(x, movement.shrink, axis, first, step, length)
-
-
-def _place(at: object, extent: Dim, low: int, past: int) -> Dim:
-    """A slice's bound as NumPy clips it: from the end if negative, into ``low .. extent + past``.
-
-    A symbolic bound that may or may not lie inside is taken as it is.
-    """
-    if isinstance(at, np.integer):
-        at = int(at)
-    if not isinstance(at, int | Int):
-        raise BadArgument(op="[]", argument="bound", given=repr(at), expected="an integer")
-    place = at + extent if isinstance(at, int) and at < 0 else at
-    top = extent + past
-    if at_most(top, place):
-        return top
-    if at_most(place, low):
-        return low
-    if isinstance(at, Int) or (at_most(low, place) and at_most(place, top)):
-        return place
-    raise BadArgument(
-        op="[]", argument="bound", given=at, expected=f"surely inside or outside {extent}"
-    )
-
-
-def _length(reach: Dim, step: int) -> Dim:
-    """``max(0, ceil(reach / step))``; BadArgument where the sign depends on sizes."""
-    if at_most(reach, 0):
-        return 0
-    count = floordiv(reach + (step - 1), step)
-    if not at_most(0, count):
-        raise BadArgument(
-            op="[]", argument="slice", given=f"of {reach} places", expected="surely 0 or more"
-        )
-    return count
-
-
-def _index_tensor(op: str, index: Value | Sequence[int]) -> Tensor:
+def index_tensor(op: str, index: Places) -> Tensor:
     """An index as int64; DtypeMismatch for floats and bools."""
     if isinstance(index, list | tuple):
         index = np.asarray(index, dtype=None if index else np.int64)
@@ -151,78 +48,205 @@ def _index_tensor(op: str, index: Value | Sequence[int]) -> Tensor:
     return value.astype(INT64)
 
 
-# --- lookups --------------------------------------------------------------------------------
+# --- how a lookup is written ----------------------------------------------------------------
 
 
-def _from_end(index: Tensor, extent: Dim) -> Tensor:
+def from_end(index: Tensor, extent: Dim) -> Tensor:
     """Negative places counted from the end, as NumPy's."""
     return where(less(index, 0), index + size_value(extent), index)
 
 
-def _looked_up(table: Tensor, index: Tensor) -> Tensor:
-    """The sum over the last axis of the table where its place is the index.
+def looked_up(table: Tensor, index: Tensor) -> Tensor:
+    """The element of the table's last axis at each index, which broadcasts with its other axes."""
+    shape = broadcast_shape("[]", table.shape[:-1], index.shape)
+    extent = table.shape[-1]
+    wide = expanded(index, shape)
+    return reduced(
+        "sum",
+        masked(equal(counted(0, extent), expand_dims(wide, -1)), expanded(table, (*shape, extent))),
+        -1,
+    )
 
-    ``table`` is (..., K), ``index`` broadcasts against its leading axes.
+
+def _taken(x: Tensor, index: Tensor, axis: int) -> Tensor:
+    """The places of an axis at each index, whose axes stand where the axis was."""
+    before, extent, after = x.shape[:axis], x.shape[axis], x.shape[axis + 1 :]
+    # x as (before, index axes of size 1, after, K); the index as (index axes, after of size 1)
+    order = [*range(axis), *range(axis + 1, x.ndim), axis]
+    last = moved(x, movement.permute, order)
+    table = reshape(last, (*before, *(1,) * index.ndim, *after, extent))
+    return looked_up(table, reshape(index, (*index.shape, *(1,) * len(after))))
+
+
+def looked_up_along(x: Tensor, places: Sequence[Tensor], axis: int) -> Tensor:
+    """The elements of axes ``axis, axis + 1, ...`` at the places of as many tensors, broadcast."""
+    extents = x.shape[axis : axis + len(places)]
+    index = row_major_places("[]", places, extents)
+    return _taken(merged(x, axis, len(places)), index, axis)
+
+
+def merged(x: Tensor, axis: int, count: int) -> Tensor:
+    """So many axes as one, in row-major order."""
+    shape = x.shape
+    extent = product(shape[axis : axis + count])
+    return reshape(x, (*shape[:axis], extent, *shape[axis + count :]))
+
+
+def row_major_places(op: str, places: Sequence[Tensor], extents: Shape) -> Tensor:
+    """Where in row-major order the element of several axes stands; -1 if outside one of them.
+
+    Negative places count from the end; the tensors broadcast together. Of one axis the place is
+    given as it is, inside or outside.
     """
-    place = counted(0, table.shape[-1])
-    return reduced("sum", masked(equal(place, index[..., None]), table), -1)
+    shape = broadcast_shape(op, *(one.shape for one in places))
+    ended = [from_end(one, extent) for one, extent in zip(places, extents, strict=True)]
+    if len(ended) == 1:
+        return ended[0]
+    total, inside = ended[0], is_place(ended[0], extents[0])
+    for one, extent in zip(ended[1:], extents[1:]):
+        total = total * size_value(extent) + one
+        inside = inside * is_place(one, extent)
+    return where(inside, expanded(total, shape), -1)
+
+
+def is_place(index: Tensor, extent: Dim) -> Tensor:
+    """True where ``0 <= index < extent``."""
+    return negated(less(index, 0)) * less(index, size_value(extent))
+
+
+# --- lookups along an axis ------------------------------------------------------------------
 
 
 @method
-def take(x: Value, indices: Value | Sequence[int], axis: int | None = None) -> Tensor:
+def take(x: Value, indices: Places, axis: int | None = None) -> Tensor:
     """Elements at integer places along an axis (of all elements for None), as NumPy's ``take``.
 
     Negative places count from the end; places outside give 0. The result has the axes of
     ``indices`` where ``axis`` was.
     """
     value = tensor(x, "take")
-    index = _index_tensor("take", indices)
+    index = index_tensor("take", indices)
     if axis is None:
         return take(ravel(value), index, 0)
     place = checked_axis("take", axis, value.ndim)
-    return _taken(value, _from_end(index, value.shape[place]), place)
+    return _taken(value, from_end(index, value.shape[place]), place)
 
 
-def _taken(x: Tensor, index: Tensor, axis: int) -> Tensor:
-    before, extent, after = x.shape[:axis], x.shape[axis], x.shape[axis + 1 :]
-    # x as (before, index axes of size 1, after, K); the index as (index axes, after of size 1)
-    order = [*range(axis), *range(axis + 1, x.ndim), axis]
-    last = moved(x, movement.permute, order)
-    table = reshape(last, (*before, *(1,) * index.ndim, *after, extent))
-    spread = reshape(index, (*index.shape, *(1,) * len(after)))
-    shape = broadcast_shape("take", table.shape[:-1], spread.shape)
-    return _looked_up(expanded(table, (*shape, extent)), expanded(spread, shape))
+@method
+def index_select(x: Value, dim: int, index: Places) -> Tensor:
+    """As ``take`` along an axis, by a tensor of rank 1 or 0; the axis stays."""
+    places = index_tensor("index_select", index)
+    if places.ndim > 1:
+        raise BadArgument(
+            op="index_select", argument="index", given=f"of rank {places.ndim}", expected="rank 1"
+        )
+    return take(x, ravel(places), dim)
 
 
 def embedding(indices: Value, table: Value) -> Tensor:
     """Rows of a table (K, ...) at integer places; a place outside 0..K-1 gives zeros."""
-    index = _index_tensor("embedding", indices)
+    index = index_tensor("embedding", indices)
     return _taken(tensor(table, "embedding"), index, 0)
 
 
-def take_along_axis(x: Value, indices: Value, axis: int = -1) -> Tensor:
+def take_along_axis(x: Value, indices: Places, axis: int | None = -1) -> Tensor:
     """For each place of ``indices`` the element of the same line of ``x``, as NumPy's.
 
     ``indices`` has the rank of ``x``; other axes broadcast. Negative places count from the end;
-    places outside give 0.
+    places outside give 0. With ``axis=None`` of all elements in row-major order.
     """
-    value, index = tensor(x, "take_along_axis"), _index_tensor("take_along_axis", indices)
+    value, index = tensor(x, "take_along_axis"), index_tensor("take_along_axis", indices)
+    if axis is None:
+        return take_along_axis(ravel(value), index, 0)
     if value.ndim != index.ndim:
         raise ShapeMismatch(op="take_along_axis", left=value.shape, right=index.shape)
     place = checked_axis("take_along_axis", axis, value.ndim)
-    index = _from_end(index, value.shape[place])
     # x as (..., 1 for the axis, ..., K): the axis goes last, the index's place stays
     order = [*range(place), *range(place + 1, value.ndim), place]
     table = expand_dims(moved(value, movement.permute, order), place)
-    shape = broadcast_shape("take_along_axis", table.shape[:-1], index.shape)
-    table = expanded(table, (*shape, table.shape[-1]))
-    return _looked_up(table, expanded(index, shape))
+    return looked_up(table, from_end(index, value.shape[place]))
+
+
+@method
+def gather(x: Value, dim: int, index: Places) -> Tensor:
+    """PyTorch's: ``out[i][j] = x[index[i][j]][j]`` (``dim=0``), in the shape of ``index``.
+
+    ``index`` has the rank of ``x`` and is no longer along other axes, whose first places it goes
+    with. Negative places count from the end; places outside give 0. BadArgument, ShapeMismatch.
+    """
+    value, places = tensor(x, "gather"), index_tensor("gather", index)
+    if value.ndim != places.ndim:
+        raise ShapeMismatch(op="gather", left=value.shape, right=places.shape)
+    if value.ndim == 0:
+        return reshape(gather(ravel(value), dim, ravel(places)), ())
+    axis = checked_axis("gather", dim, value.ndim)
+    for other in (k for k in range(value.ndim) if k != axis):
+        value = window(value, other, 0, places.shape[other], "gather")
+    return take_along_axis(value, places, axis)
+
+
+def gather_nd(x: Value, indices: Places, batch_dims: int = 0) -> Tensor:
+    """ONNX's: the last axis of ``indices`` holds a place for each of so many axes of ``x``.
+
+    The first ``batch_dims`` axes belong together in both. Negative places count from the end;
+    places outside give 0. BadArgument, ShapeMismatch, UnknownSize.
+    """
+    value, index = tensor(x, "gather_nd"), index_tensor("gather_nd", indices)
+    places = components("gather_nd", index, value.ndim - batch_dims)
+    batch = value.shape[:batch_dims]
+    if index.shape[:batch_dims] != batch:
+        raise ShapeMismatch(op="gather_nd", left=batch, right=index.shape[:batch_dims])
+    end = batch_dims + len(places)
+    at = row_major_places("gather_nd", places, value.shape[batch_dims:end])
+    rest = value.shape[end:]
+    table = moved(merged(value, batch_dims, len(places)), _axis_last, batch_dims)
+    spread = (*batch, *(1,) * (at.ndim - batch_dims), *rest, table.shape[-1])
+    return looked_up(reshape(table, spread), reshape(at, (*at.shape, *(1,) * len(rest))))
+
+
+def _axis_last(view: View, axis: int) -> View:
+    order = [k for k in range(view.rank) if k != axis]
+    return movement.permute(view, [*order, axis])
+
+
+def components(op: str, index: Tensor, most: int) -> list[Tensor]:
+    """The tensors that lie along the last axis of an index, 1 to ``most``; BadArgument."""
+    count = fixed(op, index.shape[-1]) if index.ndim else 0
+    if not 1 <= count <= most:
+        raise BadArgument(
+            op=op, argument="indices", given=index.shape, expected=f"1 to {most} places, last axis"
+        )
+    return [index[..., k] for k in range(count)]
+
+
+# --- choices --------------------------------------------------------------------------------
+
+
+def choose(a: Places, choices: Sequence[Value]) -> Tensor:
+    """At each place the value of the choice that ``a`` names; one outside gives 0. Broadcasts."""
+    dtype = joined_dtype(choices, "choose")
+    index, *given = broadcast_arrays(
+        index_tensor("choose", a), *(in_dtype(one, dtype) for one in choices)
+    )
+    return looked_up(stack(given, -1), from_end(index, len(given)))
+
+
+def select(condlist: Sequence[Value], choicelist: Sequence[Value], default: Value = 0) -> Tensor:
+    """NumPy's: at each place the choice of the first condition that holds, else ``default``."""
+    if not condlist or len(condlist) != len(choicelist):
+        raise BadArgument(
+            op="select", argument="choicelist", given=len(choicelist), expected="one a condition"
+        )
+    result = default
+    for condition, choice in reversed(list(zip(condlist, choicelist, strict=True))):
+        result = where(condition, choice, result)
+    return tensor(result)
 
 
 def one_hot(indices: Value, depth: Dim, dtype: DTypeLike = "float32") -> Tensor:
     """1 at the place given, 0 elsewhere, on a new last axis; all 0 for a place outside."""
-    index = _index_tensor("one_hot", indices)
-    return equal(counted(0, depth), index[..., None]).astype(dtype)
+    index = index_tensor("one_hot", indices)
+    return equal(counted(0, depth), expand_dims(index, -1)).astype(dtype)
 
 
 # --- writing --------------------------------------------------------------------------------

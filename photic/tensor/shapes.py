@@ -1,4 +1,4 @@
-"""Movement: reshapes, permutations, slices, paddings, joins. All of it is views.
+"""Movement: reshapes, permutations, axes backwards and turned on, joins. All of it is views.
 
 Nothing is copied. A padding reads nothing outside its source, which is the identity of ``add``; so
 joining tensors is padding each to the whole and adding, exact for every value. Sizes may be
@@ -11,27 +11,25 @@ from collections.abc import Callable, Sequence
 
 from photic.base.errors import BadArgument, ShapeMismatch
 from photic.forms import movement
-from photic.ir.dim import Dim, Int, at_most, bounds, floordiv, mod, mul
-from photic.ir.dtype import BOOL
-from photic.ir.view import View
+from photic.ir.dim import Dim, Int, at_most, mod, mul, product
+from photic.ir.view import Shape, View
 from photic.tensor.axes import checked_axis, infer_shape
-from photic.tensor.creation import checked_shape, counted
-from photic.tensor.primitive import apply, less, masked, negated, where
+from photic.tensor.creation import checked_shape
+from photic.tensor.primitive import apply
 from photic.tensor.tensor import (
     Axes,
-    Scalar,
     Tensor,
     Value,
     broadcast_shape,
     expanded,
-    fixed,
     in_dtype,
     joined_dtype,
     method,
-    number,
     seen,
     tensor,
 )
+
+RIGHT_ANGLES = 4  # in a whole turn
 
 
 def moved(x: Tensor, change: Callable[..., View], *arguments: object) -> Tensor:
@@ -53,6 +51,28 @@ def reshape(x: Value, shape: Dim | Sequence[Dim]) -> Tensor:
 def ravel(x: Value) -> Tensor:
     """All elements on one axis, in row-major order."""
     return reshape(x, (-1,))
+
+
+def flatten(x: Value, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """Axes ``start_dim`` to ``end_dim`` as one, in row-major order; a number as one element."""
+    value = tensor(x, "flatten")
+    if value.ndim == 0:
+        return reshape(value, (1,))
+    first, last = (checked_axis("flatten", one, value.ndim) for one in (start_dim, end_dim))
+    if first > last:
+        raise BadArgument(
+            op="flatten", argument="end_dim", given=end_dim, expected=f"{first} or later"
+        )
+    shape = value.shape
+    return reshape(value, (*shape[:first], product(shape[first : last + 1]), *shape[last + 1 :]))
+
+
+def unflatten(x: Value, dim: int, sizes: Sequence[Dim]) -> Tensor:
+    """One axis as several of these sizes, of which one may be -1. CannotReshape."""
+    value = tensor(x, "unflatten")
+    axis = checked_axis("unflatten", dim, value.ndim)
+    parts = infer_shape((value.shape[axis],), tuple(sizes))
+    return reshape(value, (*value.shape[:axis], *parts, *value.shape[axis + 1 :]))
 
 
 @method
@@ -113,6 +133,26 @@ def broadcast_to(x: Value, shape: Dim | Sequence[Dim]) -> Tensor:
     return expanded(tensor(x, "broadcast_to"), checked_shape("broadcast_to", shape))
 
 
+@method
+def expand(x: Value, shape: Dim | Sequence[Dim]) -> Tensor:
+    """As ``broadcast_to``, PyTorch's: a size of -1 stays as it is."""
+    value = tensor(x, "expand")
+    given = (shape,) if isinstance(shape, int | Int) else tuple(shape)
+    new = len(given) - value.ndim
+    kept = [
+        value.shape[k - new] if size == -1 and k >= new >= 0 else size
+        for k, size in enumerate(given)
+    ]
+    return broadcast_to(value, kept)
+
+
+def broadcast_shapes(*shapes: Dim | Sequence[Dim]) -> Shape:
+    """The shape that values of these shapes broadcast to. ShapeMismatch."""
+    return broadcast_shape(
+        "broadcast_shapes", *(checked_shape("broadcast_shapes", one) for one in shapes)
+    )
+
+
 def broadcast_arrays(*values: Value) -> tuple[Tensor, ...]:
     """Every value in the common shape; dtypes stay."""
     given = [tensor(one, "broadcast_arrays") for one in values]
@@ -146,6 +186,30 @@ def expand_dims(x: Value, axis: int | Sequence[int]) -> Tensor:
     return reshape(value, shape)
 
 
+@method
+def unsqueeze(x: Value, dim: int) -> Tensor:
+    """A new axis of size 1 at this place of the result."""
+    return expand_dims(x, dim)
+
+
+def atleast_1d(x: Value) -> Tensor:
+    """A number as one element."""
+    value = tensor(x, "atleast_1d")
+    return value if value.ndim else reshape(value, (1,))
+
+
+def atleast_2d(x: Value) -> Tensor:
+    """A number or a line as a matrix of one row."""
+    value = atleast_1d(x)
+    return value if value.ndim > 1 else expand_dims(value, 0)
+
+
+def atleast_3d(x: Value) -> Tensor:
+    """NumPy's: a line as (1, n, 1), a matrix as (m, n, 1)."""
+    value = atleast_2d(x)
+    return value if value.ndim > 2 else expand_dims(value, -1)
+
+
 # --- order of elements ----------------------------------------------------------------------
 
 
@@ -157,102 +221,68 @@ def flip(x: Value, axis: Axes = None) -> Tensor:
     return value
 
 
+def fliplr(x: Value) -> Tensor:
+    """Axis 1 backwards."""
+    return flip(x, 1)
+
+
+def flipud(x: Value) -> Tensor:
+    """Axis 0 backwards."""
+    return flip(x, 0)
+
+
+def rot90(x: Value, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Tensor:
+    """Turned ``k`` times by a right angle, from the first of two axes towards the second."""
+    value = tensor(x, "rot90")
+    first, second = checked_axes("rot90", axes, value.ndim)
+    half_turns, quarter = divmod(k % RIGHT_ANGLES, 2)
+    if half_turns:
+        value = flip(value, (first, second))
+    return swapaxes(flip(value, second), first, second) if quarter else value
+
+
 def roll(x: Value, shift: int | Sequence[int], axis: Axes = None) -> Tensor:
     """Elements moved on by ``shift`` places, those that leave come back at the other end.
 
-    With ``axis=None`` all elements in row-major order are moved.
+    Several shifts and axes go together as NumPy's broadcast. With ``axis=None`` all elements in
+    row-major order are moved.
     """
     value = tensor(x, "roll")
+    shifts = (shift,) if isinstance(shift, int) else tuple(shift)
     if axis is None:
-        return reshape(roll(ravel(value), shift, 0), value.shape)
-    axes = checked_axes("roll", axis, value.ndim)
-    shifts = (shift,) * len(axes) if isinstance(shift, int) else tuple(shift)
-    for one, places in zip(axes, shifts, strict=True):
-        value = _rolled(value, places, one)
+        return reshape(_rolled(ravel(value), sum(shifts), 0), value.shape)
+    given = (axis,) if isinstance(axis, int) else tuple(axis)
+    axes = [checked_axis("roll", one, value.ndim) for one in given]
+    count = max(len(shifts), len(axes))
+    if {len(shifts), len(axes)} - {1, count}:
+        raise BadArgument(op="roll", argument="shift", given=shift, expected="one for each axis")
+    for k in range(count):
+        value = _rolled(value, shifts[k % len(shifts)], axes[k % len(axes)])
     return value
 
 
 def _rolled(x: Tensor, shift: int, axis: int) -> Tensor:
-    """A window of the axis laid twice in a row."""
+    """The last places and the others; or, of a size that may be less, a window of it laid twice."""
     extent = x.shape[axis]
-    if bounds(extent)[0] == 0:
-        if extent == 0:
-            return x
-        raise BadArgument(op="roll", argument="axis", given=extent, expected="a size of 1 or more")
-    start = mod(extent * (abs(shift) + 1) - shift, extent)
-    twice = _repeated_whole(x, axis, 2)
-    return moved(twice, movement.shrink, axis, start, 1, extent)
+    if isinstance(extent, int):
+        shift = shift % extent if extent else 0
+    if shift == 0:
+        return x
+    if not at_most(abs(shift), extent):
+        start = mod(extent * (abs(shift) + 1) - shift, extent)
+        return moved(repeated_whole(x, axis, 2), movement.shrink, axis, start, 1, extent)
+    start = extent - shift if shift > 0 else -shift
+    return concat([window(x, axis, start, extent, "roll"), window(x, axis, 0, start, "roll")], axis)
 
 
-def _repeated_whole(x: Tensor, axis: int, times: Dim) -> Tensor:
+def repeated_whole(x: Tensor, axis: int, times: Dim) -> Tensor:
     """One axis laid ``times`` times in a row."""
     before, extent, after = x.shape[:axis], x.shape[axis], x.shape[axis + 1 :]
     laid = expanded(expand_dims(x, axis), (*before, times, extent, *after))
     return reshape(laid, (*before, mul(times, extent), *after))
 
 
-def tile(x: Value, reps: Dim | Sequence[Dim]) -> Tensor:
-    """The whole laid side by side ``reps`` times along each axis (aligned from the right)."""
-    value = tensor(x, "tile")
-    counts = checked_shape("tile", reps)
-    rank = max(len(counts), value.ndim)
-    counts = (1,) * (rank - len(counts)) + counts
-    value = reshape(value, (1,) * (rank - value.ndim) + value.shape)
-    for axis, times in enumerate(counts):
-        value = value if times == 1 else _repeated_whole(value, axis, times)
-    return value
-
-
-def repeat(x: Value, repeats: Dim, axis: int | None = None) -> Tensor:
-    """Each element ``repeats`` times in a row along an axis; of all elements for None."""
-    value = tensor(x, "repeat")
-    if axis is None:
-        return repeat(ravel(value), repeats, 0)
-    place = checked_axis("repeat", axis, value.ndim)
-    before, extent, after = value.shape[:place], value.shape[place], value.shape[place + 1 :]
-    laid = expanded(expand_dims(value, place + 1), (*before, extent, repeats, *after))
-    return reshape(laid, (*before, mul(extent, repeats), *after))
-
-
-# --- padding and joining --------------------------------------------------------------------
-
-
-def pad(x: Value, pad_width: PadWidth, constant_values: Scalar = 0) -> Tensor:
-    """Places around each axis that hold ``constant_values``; negative widths cut away.
-
-    ``pad_width``: one number, one (before, after) for all axes, or one for each axis.
-    """
-    value = tensor(x, "pad")
-    outside, inside = value, expanded(number(True, BOOL), value.shape)
-    for axis, (before, after) in enumerate(_widths(pad_width, value.ndim)):
-        if before == 0 and after == 0:
-            continue
-        if bounds(value.shape[axis] + before + after)[0] < 0:
-            raise BadArgument(
-                op="pad", argument="pad_width", given=(before, after), expected="a size left"
-            )
-        outside = moved(outside, movement.pad, axis, before, after)
-        inside = moved(inside, movement.pad, axis, before, after)
-    # what is read outside is the identity of add
-    return outside + masked(negated(inside), in_dtype(constant_values, value.dtype))
-
-
-PadWidth = Dim | Sequence[Dim] | Sequence[tuple[Dim, Dim]]
-
-
-def _widths(given: PadWidth, rank: int) -> list[tuple[Dim, Dim]]:
-    if isinstance(given, int | Int):
-        return [(given, given)] * rank
-    pairs = list(given)
-    both = [one for one in pairs if isinstance(one, int | Int)]
-    if len(both) == len(pairs) == 2:
-        return [(both[0], both[1])] * rank
-    couples = [(one[0], one[1]) for one in pairs if not isinstance(one, int | Int)]
-    if len(couples) != rank:
-        raise BadArgument(
-            op="pad", argument="pad_width", given=given, expected=f"{rank} pairs (before, after)"
-        )
-    return couples
+# --- joining --------------------------------------------------------------------------------
 
 
 def concat(values: Sequence[Value], axis: int = 0) -> Tensor:
@@ -296,25 +326,6 @@ def stack(values: Sequence[Value], axis: int = 0) -> Tensor:
     return concat([expand_dims(one, axis) for one in values], axis)
 
 
-def split(x: Value, sections: int | Sequence[Dim], axis: int = 0) -> list[Tensor]:
-    """Equal parts of an axis, or parts that end at the given places (and the rest)."""
-    value = tensor(x, "split")
-    place = checked_axis("split", axis, value.ndim)
-    extent = value.shape[place]
-    if isinstance(sections, int):
-        if sections < 1 or fixed("split", extent) % sections:
-            raise BadArgument(
-                op="split", argument="sections", given=sections, expected=f"a divisor of {extent}"
-            )
-        part = floordiv(extent, sections)
-        ends: list[Dim] = [mul(part, k + 1) for k in range(sections)]
-    else:
-        ends = [*sections, extent]
-    starts: list[Dim] = [0, *ends[:-1]]
-    parts = zip(starts, ends, strict=True)
-    return [window(value, place, start, end, "split") for start, end in parts]
-
-
 def window(x: Tensor, axis: int, start: Dim, end: Dim, op: str) -> Tensor:
     """Places ``start .. end - 1`` of an axis; BadArgument unless they surely lie within it."""
     extent = x.shape[axis]
@@ -325,33 +336,3 @@ def window(x: Tensor, axis: int, start: Dim, end: Dim, op: str) -> Tensor:
     if start == 0 and end == extent:
         return x
     return moved(x, movement.shrink, axis, start, 1, end - start)
-
-
-# --- triangles ------------------------------------------------------------------------------
-
-
-def _below(rows: Dim, columns: Dim, k: int) -> Tensor:
-    """True where ``column - row <= k``."""
-    right, down = max(0, -k), max(0, k)
-    across, deep = counted(right, columns + right), counted(down, rows + down)
-    return negated(less(deep[:, None], across))
-
-
-def tri(rows: Dim, columns: Dim, k: int = 0) -> Tensor:
-    """A bool matrix, true on and below the diagonal ``column - row == k``."""
-    return _below(rows, columns, k)
-
-
-def tril(x: Value, k: int = 0) -> Tensor:
-    """0 above the diagonal ``column - row == k`` of the last two axes, also over nan."""
-    value = tensor(x, "tril")
-    checked_axis("tril", -2, value.ndim)
-    return where(_below(value.shape[-2], value.shape[-1], k), value, in_dtype(0, value.dtype))
-
-
-def triu(x: Value, k: int = 0) -> Tensor:
-    """0 below the diagonal ``column - row == k`` of the last two axes, also over nan."""
-    value = tensor(x, "triu")
-    checked_axis("triu", -2, value.ndim)
-    under = _below(value.shape[-2], value.shape[-1], k - 1)
-    return where(under, in_dtype(0, value.dtype), value)

@@ -207,7 +207,7 @@ def test_rew_05_padding_does_not_move_into_functions(run: Run) -> None:
         "sigmoid": (ph.sigmoid(x), 1),
     }
     outputs = {name: ph.pad(one, 1).sum() for name, (one, _) in functions.items()}
-    outputs["log"] = ph.log(ph.pad(x + 1.0, 1, 1.0)).sum()
+    outputs["log"] = ph.log(ph.pad(x + 1.0, 1, constant_values=1.0)).sum()
     got = run(outputs, given)
     for name, (_, want) in functions.items():
         assert got[name] == want, name

@@ -191,8 +191,11 @@ def _() -> None:
     for function in (ph.exp, ph.cos, ph.sigmoid, lambda x: x + 1.0):
         padded = value(lambda x, f=function: ph.pad(f(x), 1), f32(0, 0))
         same(padded[[0, -1]], [0.0, 0.0])
-    same(value(lambda x: ph.pad(x, ((1, 2),), 7.5), f32(NAN, -0.0)), [7.5, NAN, -0.0, 7.5, 7.5])
-    same(value(lambda x: ph.pad(x, 1, -0.0), f32(1)), [-0.0, 1, -0.0])
+    same(
+        value(lambda x: ph.pad(x, ((1, 2),), constant_values=7.5), f32(NAN, -0.0)),
+        [7.5, NAN, -0.0, 7.5, 7.5],
+    )
+    same(value(lambda x: ph.pad(x, 1, constant_values=-0.0), f32(1)), [-0.0, 1, -0.0])
 
 
 @line("mask.joining")

@@ -178,8 +178,6 @@ def test_lines_are_looked_up_along_an_axis(rng: np.random.Generator) -> None:
 def test_lookups_want_integers() -> None:
     with pytest.raises(DtypeMismatch):
         ph.take(ph.ones(3), ph.ones(2), 0)
-    with pytest.raises(BadArgument):
-        ph.ones((3, 3))[ph.zeros(2, "int64"), ph.zeros(2, "int64")]
 
 
 def test_one_hot_marks_places_inside_only() -> None:

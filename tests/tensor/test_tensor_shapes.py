@@ -48,7 +48,7 @@ SAME: list[tuple[str, Callable[..., object], Callable[..., object]]] = [
     ("pad pair", lambda x: ph.pad(x, (1, 2)), lambda x: np.pad(x, (1, 2))),
     (
         "pad pairs",
-        lambda x: ph.pad(x, ((0, 1), (2, 0), (0, 0)), 9.0),
+        lambda x: ph.pad(x, ((0, 1), (2, 0), (0, 0)), constant_values=9.0),
         lambda x: np.pad(x, ((0, 1), (2, 0), (0, 0)), constant_values=9.0),
     ),
     (
@@ -125,7 +125,8 @@ def test_movements_hold_for_symbolic_sizes(n: int) -> None:
 def test_a_size_of_zero_passes_through_movements() -> None:
     a = np.zeros((2, 0, 3), np.float32)
     assert (
-        value(lambda x: ph.pad(x, ((0, 0), (1, 0), (0, 0)), 4.0), a).tolist() == [[[4.0] * 3]] * 2
+        value(lambda x: ph.pad(x, ((0, 0), (1, 0), (0, 0)), constant_values=4.0), a).tolist()
+        == [[[4.0] * 3]] * 2
     )
     assert value(lambda x: ph.concat([x, ph.ones((2, 1, 3))], 1), a).shape == (2, 1, 3)
     assert value(lambda x: ph.flip(x, 1).reshape(0, 5), a).shape == (0, 5)

@@ -1,0 +1,98 @@
+"""Joins with names of their own: rows under rows, columns beside columns, matrices in a corner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from photic.base.errors import BadArgument
+from photic.ir.dim import Dim
+from photic.tensor.axes import checked_axis
+from photic.tensor.indexing import take
+from photic.tensor.padding import pad
+from photic.tensor.shapes import (
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    concat,
+    concatenate,
+    ravel,
+    reshape,
+)
+from photic.tensor.tensor import (
+    Tensor,
+    Value,
+    fixed,
+    in_dtype,
+    joined_dtype,
+    tensor,
+)
+
+
+def _joined(
+    op: str, values: Sequence[Value], axis: int, least: Callable[[Value], Tensor]
+) -> Tensor:
+    """The values in one dtype, each of the rank that ``least`` gives it, one after another."""
+    if not values:
+        raise BadArgument(op=op, argument="values", given="none", expected="one or more")
+    dtype = joined_dtype(values, op)
+    return concat([least(in_dtype(one, dtype)) for one in values], axis)
+
+
+def vstack(values: Sequence[Value]) -> Tensor:
+    """Rows under rows: along axis 0 of two or more."""
+    return _joined("vstack", values, 0, atleast_2d)
+
+
+def hstack(values: Sequence[Value]) -> Tensor:
+    """Side by side: along axis 1, lines and numbers along axis 0."""
+    ranks = {tensor(one, "hstack").ndim for one in values[:1]}
+    return _joined("hstack", values, 0 if ranks <= {0, 1} else 1, atleast_1d)
+
+
+def dstack(values: Sequence[Value]) -> Tensor:
+    """One behind another: along axis 2 of three or more."""
+    return _joined("dstack", values, 2, atleast_3d)
+
+
+def column_stack(values: Sequence[Value]) -> Tensor:
+    """Side by side, lines as columns."""
+    return _joined("column_stack", values, 1, _as_columns)
+
+
+def _as_columns(x: Value) -> Tensor:
+    value = tensor(x, "column_stack")
+    return value if value.ndim > 1 else reshape(value, (-1, 1))
+
+
+def append(x: Value, values: Value, axis: int | None = None) -> Tensor:
+    """``values`` after ``x`` along an axis; of all elements in row-major order for None."""
+    return concatenate([x, values], axis)
+
+
+def block_diag(*matrices: Value) -> Tensor:
+    """Matrices along the diagonal of a larger one, 0 elsewhere; lines are matrices of one row."""
+    dtype = joined_dtype(matrices, "block_diag")
+    parts = [atleast_2d(in_dtype(one, dtype)) for one in matrices]
+    columns = sum((one.shape[1] for one in parts), start=0)
+    before: Dim = 0
+    rows: list[Tensor] = []
+    for one in parts:
+        width = one.shape[1]
+        rows.append(pad(one, ((0, 0), (before, columns - before - width))))
+        before = before + width
+    return concat(rows, 0)
+
+
+def delete(
+    x: Value, places: int | slice | Sequence[int] | npt.NDArray[np.int64], axis: int | None = None
+) -> Tensor:
+    """Without the places of an axis, which are known now; of all elements for None. UnknownSize."""
+    value = tensor(x, "delete")
+    if axis is None:
+        return delete(ravel(value), places, 0)
+    along = checked_axis("delete", axis, value.ndim)
+    extent = fixed("delete", value.shape[along])
+    return take(value, np.delete(np.arange(extent), places), along)

@@ -1,0 +1,213 @@
+"""Padding: places around axes, filled with a number or with what the tensor itself holds.
+
+Modes are NumPy's, PyTorch's names of them too. Axes are padded one after another, so that corners
+are right. A negative width cuts away first; what is left is padded. ``MODES`` is the table: each
+mode says what comes before and after one axis. Where a width may be more than the axis holds, the
+axis is a window of its own endless repetition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from photic.base.errors import BadArgument
+from photic.forms import movement
+from photic.ir.dim import Dim, Int, at_most, bounds
+from photic.ir.dtype import BOOL
+from photic.tensor.axes import checked_axis
+from photic.tensor.compare import clip
+from photic.tensor.creation import counted
+from photic.tensor.indexing import take
+from photic.tensor.primitive import less, masked, negated, where
+from photic.tensor.primitive import mod as remainder
+from photic.tensor.shapes import concat, flip, moved, window
+from photic.tensor.tensor import Tensor, Value, expanded, in_dtype, number, size_value, tensor
+
+Pair: TypeAlias = tuple[Dim, Dim]
+PadWidth: TypeAlias = Dim | Sequence[Dim] | Sequence[Sequence[Dim]] | Mapping[int, "Dim | Pair"]
+
+
+def pad(x: Value, pad_width: PadWidth, mode: str = "constant", constant_values: Any = 0) -> Tensor:
+    """Places around each axis, as NumPy's ``pad``; negative widths cut away.
+
+    ``pad_width``: one number, one (before, after) for all axes, one for each axis, or a dictionary
+    of some axes. ``mode``: constant, edge (replicate), reflect, symmetric, wrap (circular).
+    ``constant_values``: a number, or pairs of them as in ``pad_width``. Sizes may be symbolic;
+    an axis that may be empty holds 0 around it in modes other than constant. BadArgument.
+    """
+    value = tensor(x, "pad")
+    widths = _pairs("pad_width", pad_width, value.ndim)
+    for axis, (before, after) in enumerate(widths):
+        if bounds(value.shape[axis] + before + after)[1] < 0:
+            raise BadArgument(
+                op="pad", argument="pad_width", given=(before, after), expected="a size left"
+            )
+    if mode == "constant":
+        return _with_constants(value, widths, constant_values)
+    if mode not in MODES:
+        known = "constant, " + ", ".join(sorted(MODES))
+        raise BadArgument(op="pad", argument="mode", given=repr(mode), expected=f"one of {known}")
+    for axis, (before, after) in enumerate(widths):
+        value = _extended(value, axis, before, after, mode)
+    return value
+
+
+def _pairs(argument: str, given: Any, rank: int) -> list[tuple[Any, Any]]:
+    """(before, after) for each axis: sizes, or numbers to fill with."""
+    if rank == 0:
+        return []
+    if isinstance(given, Mapping):
+        named = {checked_axis("pad", axis, rank): one for axis, one in given.items()}
+        return [_pair(argument, named.get(axis, 0)) for axis in range(rank)]
+    if _is_one(given) or all(_is_one(one) for one in given):
+        return [_pair(argument, given)] * rank
+    couples = [_pair(argument, one) for one in given]
+    if len(couples) == 1:
+        return couples * rank
+    if len(couples) != rank:
+        raise BadArgument(
+            op="pad", argument=argument, given=given, expected=f"{rank} pairs (before, after)"
+        )
+    return couples
+
+
+def _is_one(given: Any) -> bool:
+    return isinstance(given, int | float | np.generic | Int | Tensor)
+
+
+def _pair(argument: str, given: Any) -> tuple[Any, Any]:
+    """One number for both sides, or one for each."""
+    both = [given] if _is_one(given) else list(given)
+    both = [int(one) if isinstance(one, np.integer) else one for one in both]
+    if len(both) not in (1, 2):
+        raise BadArgument(op="pad", argument=argument, given=given, expected="(before, after)")
+    return both[0], both[-1]
+
+
+# --- constants ------------------------------------------------------------------------------
+
+
+def _with_constants(x: Tensor, widths: Sequence[Pair], values: Any) -> Tensor:
+    if _is_one(values):
+        return _around(x, widths, values)
+    for axis, (pair, ends) in enumerate(zip(widths, _pairs("constant_values", values, x.ndim))):
+        for side, (width, value) in enumerate(zip(pair, ends)):
+            one = (width, 0) if side == 0 else (0, width)
+            x = _around(x, [one if k == axis else (0, 0) for k in range(x.ndim)], value)
+    return x
+
+
+def _around(x: Tensor, widths: Sequence[Pair], value: Value) -> Tensor:
+    """All axes padded with one number."""
+    outside, inside = x, expanded(number(True, BOOL), x.shape)
+    for axis, (before, after) in enumerate(widths):
+        if before == 0 and after == 0:
+            continue
+        outside = moved(outside, movement.pad, axis, before, after)
+        inside = moved(inside, movement.pad, axis, before, after)
+    if outside is x:
+        return x
+    # what is read outside is the identity of add
+    return outside + masked(negated(inside), in_dtype(value, x.dtype))
+
+
+# --- the tensor itself ----------------------------------------------------------------------
+
+
+def _extended(x: Tensor, axis: int, before: Dim, after: Dim, mode: str) -> Tensor:
+    """One axis cut by its negative widths and padded by the others."""
+    cuts = [_cut(one) for one in (before, after)]
+    x = window(x, axis, cuts[0], x.shape[axis] - cuts[1], "pad")
+    before, after = before + cuts[0], after + cuts[1]
+    if before == 0 and after == 0:
+        return x
+    if x.shape[axis] == 0:
+        raise BadArgument(
+            op="pad", argument="axis", given=f"{axis} of size 0", expected="1 or more"
+        )
+    extent, chosen = x.shape[axis], MODES[mode]
+    if at_most(chosen.reach(before), extent) and at_most(chosen.reach(after), extent):
+        return concat([chosen.start(x, axis, before), x, chosen.end(x, axis, after)], axis)
+    place = counted(0, before + extent + after) - before
+    return take(x, chosen.place(place, size_value(extent)), axis)
+
+
+def _cut(width: Dim) -> Dim:
+    """What a negative width takes away; BadArgument where its sign depends on sizes."""
+    if at_most(0, width):
+        return 0
+    if at_most(width, 0):
+        return -width
+    raise BadArgument(op="pad", argument="pad_width", given=width, expected="surely 0 or more")
+
+
+def _first(x: Tensor, axis: int, start: Dim, count: Dim) -> Tensor:
+    """So many places from ``start`` on."""
+    return moved(x, movement.shrink, axis, start, 1, count)
+
+
+def _last(x: Tensor, axis: int, end: Dim, count: Dim) -> Tensor:
+    """So many places before the last ``end`` ones."""
+    return moved(x, movement.shrink, axis, x.shape[axis] - end - count, 1, count)
+
+
+def _stretched(x: Tensor, axis: int, extent: Dim) -> Tensor:
+    """An axis of size 1 repeated."""
+    return expanded(x, (*x.shape[:axis], extent, *x.shape[axis + 1 :]))
+
+
+def _there_and_back(place: Tensor, period: Tensor, end: Tensor) -> Tensor:
+    """Places counted up and, from the middle of each period on, down again to ``end - place``."""
+    gone = remainder(place, period)
+    return where(less(end - gone, gone), end - gone, gone)
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """What stands before and after an axis.
+
+    Widths for which ``reach`` is at most its size are taken by views, ``start`` and ``end``. For
+    others ``place`` says where a place in front of, in or behind the axis is read (which is outside
+    where the axis is empty).
+    """
+
+    reach: Callable[[Dim], Dim]
+    start: Callable[[Tensor, int, Dim], Tensor]
+    end: Callable[[Tensor, int, Dim], Tensor]
+    place: Callable[[Tensor, Tensor], Tensor]
+
+
+_EDGE = Mode(
+    lambda width: 1,
+    lambda x, k, width: _stretched(_first(x, k, 0, 1), k, width),
+    lambda x, k, width: _stretched(_last(x, k, 0, 1), k, width),
+    lambda place, extent: clip(place, 0, extent - 1),
+)
+_WRAP = Mode(
+    lambda width: width,
+    lambda x, k, width: _last(x, k, 0, width),
+    lambda x, k, width: _first(x, k, 0, width),
+    remainder,
+)
+MODES: Mapping[str, Mode] = {
+    "edge": _EDGE,
+    "replicate": _EDGE,
+    "wrap": _WRAP,
+    "circular": _WRAP,
+    "reflect": Mode(
+        lambda width: width + 1,
+        lambda x, k, width: flip(_first(x, k, 1, width), k),
+        lambda x, k, width: flip(_last(x, k, 1, width), k),
+        lambda place, extent: _there_and_back(place, 2 * extent - 2, 2 * extent - 2),
+    ),
+    "symmetric": Mode(
+        lambda width: width,
+        lambda x, k, width: flip(_first(x, k, 0, width), k),
+        lambda x, k, width: flip(_last(x, k, 0, width), k),
+        lambda place, extent: _there_and_back(place, 2 * extent, 2 * extent - 1),
+    ),
+}
