@@ -25,7 +25,9 @@ _MODULES: dict[str, str] = {
         greater less_equal greater_equal equal not_equal isnan isfinite isinf
         logical_not logical_and logical_or logical_xor maximum minimum clip
     """,
-    "photic.tensor.rounding": "floor ceil trunc frac round abs sign square signbit copysign heaviside",
+    "photic.tensor.rounding": """
+        floor ceil trunc frac round abs sign square signbit copysign heaviside
+    """,
     "photic.tensor.elementary": "exp expm1 log log10 log1p rsqrt",
     "photic.tensor.waves": "cos tan sinc",
     "photic.tensor.activations": "tanh sinh cosh erf sigmoid silu relu softplus gelu",
@@ -39,6 +41,12 @@ _MODULES: dict[str, str] = {
         broadcast_shapes broadcast_arrays squeeze expand_dims unsqueeze atleast_1d atleast_2d
         atleast_3d flip fliplr flipud rot90 roll concat concatenate stack
     """,
+    "photic.tensor.scattering": """
+        scatter scatter_add scatter_reduce scatter_nd put_along_axis put index_add index_copy
+        index_fill index_put
+    """,
+    "photic.tensor.masks": "masked_fill masked_scatter masked_select",
+    "photic.tensor.replacing": "slice_scatter select_scatter",
     "photic.tensor.padding": "pad",
     "photic.tensor.slicing": """
         split array_split hsplit vsplit dsplit chunk unbind unstack

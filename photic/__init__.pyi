@@ -123,6 +123,9 @@ from photic.tensor.losses import margin_ranking_loss as margin_ranking_loss
 from photic.tensor.losses import mse_loss as mse_loss
 from photic.tensor.losses import smooth_l1_loss as smooth_l1_loss
 from photic.tensor.losses import triplet_margin_loss as triplet_margin_loss
+from photic.tensor.masks import masked_fill as masked_fill
+from photic.tensor.masks import masked_scatter as masked_scatter
+from photic.tensor.masks import masked_select as masked_select
 from photic.tensor.norms import batch_norm as batch_norm
 from photic.tensor.norms import batch_norm_training as batch_norm_training
 from photic.tensor.norms import group_norm as group_norm
@@ -164,6 +167,8 @@ from photic.tensor.reductions import var as var
 from photic.tensor.repeating import repeat as repeat
 from photic.tensor.repeating import repeat_interleave as repeat_interleave
 from photic.tensor.repeating import tile as tile
+from photic.tensor.replacing import select_scatter as select_scatter
+from photic.tensor.replacing import slice_scatter as slice_scatter
 from photic.tensor.rope import rope_halves as rope_halves
 from photic.tensor.rope import rope_pairs as rope_pairs
 from photic.tensor.rope import rope_tables as rope_tables
@@ -188,6 +193,16 @@ from photic.tensor.rounding import sign as sign
 from photic.tensor.rounding import signbit as signbit
 from photic.tensor.rounding import square as square
 from photic.tensor.rounding import trunc as trunc
+from photic.tensor.scattering import index_add as index_add
+from photic.tensor.scattering import index_copy as index_copy
+from photic.tensor.scattering import index_fill as index_fill
+from photic.tensor.scattering import index_put as index_put
+from photic.tensor.scattering import put as put
+from photic.tensor.scattering import put_along_axis as put_along_axis
+from photic.tensor.scattering import scatter as scatter
+from photic.tensor.scattering import scatter_add as scatter_add
+from photic.tensor.scattering import scatter_nd as scatter_nd
+from photic.tensor.scattering import scatter_reduce as scatter_reduce
 from photic.tensor.shapes import atleast_1d as atleast_1d
 from photic.tensor.shapes import atleast_2d as atleast_2d
 from photic.tensor.shapes import atleast_3d as atleast_3d

@@ -39,8 +39,8 @@ def getitem(x: Tensor, index: Entry | tuple[Entry, ...]) -> Tensor:
     found = walked(x, list(index) if isinstance(index, tuple) else [index])
     if not found.places:
         return found.seen
-    table, start = found.gathered()
-    return looked_up_along(table, found.places, start)
+    order, start = found.order()
+    return looked_up_along(transpose(found.seen, order), found.places, start)
 
 
 @dataclass(slots=True)
@@ -75,11 +75,11 @@ class Walk:
         start = self.kinds.index(True)
         return False in self.kinds[start : len(self.kinds) - self.kinds[::-1].index(True)]
 
-    def gathered(self) -> tuple[Tensor, int]:
-        """The view with its indexed axes side by side, and which of them is the first."""
+    def order(self) -> tuple[list[int], int]:
+        """The view's axes with the indexed ones side by side, and where the first of them is."""
         start = 0 if self.is_apart() else self.first
         rest = [k for k in range(self.seen.ndim) if k not in self.axes]
-        return transpose(self.seen, rest[:start] + self.axes + rest[start:]), start
+        return rest[:start] + self.axes + rest[start:], start
 
 
 def walked(x: Tensor, entries: Sequence[Entry]) -> Walk:

@@ -12,7 +12,8 @@ import numpy as np
 
 from photic.base.errors import BadArgument
 from photic.forms import movement
-from photic.ir.dim import Dim, Int, at_most, exact_div, floordiv, mul
+from photic.ir.dim import Dim, Int, at_most, exact_div, floordiv, mod, mul
+from photic.ir.view import Bound, View, axis_variables, composed
 from photic.tensor.axes import checked_axis
 from photic.tensor.shapes import moved
 from photic.tensor.tensor import Tensor, Value, fixed, tensor
@@ -89,6 +90,19 @@ def _length(reach: Dim, step: int) -> Dim:
             op="[]", argument="slice", given=f"of {reach} places", expected="surely 0 or more"
         )
     return count
+
+
+def apart(view: View, axis: int, extent: Dim, offset: Dim, step: int) -> View:
+    """The way back from slices: place i of the longer axis shows place ``(i + offset) / step``.
+
+    Where that is not whole, or outside, it shows nothing. ``offset`` may depend on other axes.
+    """
+    shape = (*view.shape[:axis], extent, *view.shape[axis + 1 :])
+    index = axis_variables(shape)
+    place = index[axis] + offset
+    index[axis] = floordiv(place, step)
+    limits = [Bound(index[axis], view.shape[axis]), Bound(mod(place, step), 1)]
+    return composed(view, shape, index, limits)
 
 
 # --- several parts --------------------------------------------------------------------------

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 
 from photic.base.errors import BadArgument
 from photic.forms import movement
-from photic.ir.dim import Dim, at_most, floordiv, mod, product
-from photic.ir.view import Bound, Shape, View, axis_variables, composed
+from photic.ir.dim import Dim, at_most, floordiv, product
+from photic.ir.view import Shape, axis_variable
 from photic.tensor.axes import checked_axis, infer_shape
 from photic.tensor.creation import checked_shape
 from photic.tensor.padding import pad
 from photic.tensor.primitive import accumulated, reduced
 from photic.tensor.shapes import moved, reshape, transpose
+from photic.tensor.slicing import apart
 from photic.tensor.tensor import Axes, Tensor, Value, tensor
 
 Each = int | Sequence[int]
@@ -158,20 +159,9 @@ def _added_up(x: Tensor, sizes: Shape, form: Windows) -> Tensor:
     lead = x.ndim - 2 * rank
     laid = x.astype(accumulated(x.dtype))
     for k, size in enumerate(sizes):
-        laid = moved(laid, _apart, lead + k, lead + rank + k, size, form, k)
+        place = axis_variable(lead + k, form.size[k])
+        offset = form.padding[k] - place * form.dilation[k]
+        laid = moved(laid, apart, lead + rank + k, size, offset, form.stride[k])
     for _ in sizes:
         laid = reduced("sum", laid, lead)
     return laid.astype(x.dtype)
-
-
-def _apart(view: View, place: int, axis: int, size: Dim, form: Windows, k: int) -> View:
-    """Each window of an axis laid where it was taken from; nothing lies between its places.
-
-    Before, ``axis`` counts windows; after, places of the tensor.
-    """
-    shape = (*view.shape[:axis], size, *view.shape[axis + 1 :])
-    index = axis_variables(shape)
-    start = index[axis] + form.padding[k] - index[place] * form.dilation[k]
-    index[axis] = floordiv(start, form.stride[k])
-    limits = [Bound(index[axis], view.shape[axis]), Bound(mod(start, form.stride[k]), 1)]
-    return composed(view, shape, index, limits)
