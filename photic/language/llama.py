@@ -18,13 +18,13 @@ from photic.language.weights import Weights
 from photic.tensor.activations import silu
 from photic.tensor.compare import less_equal
 from photic.tensor.creation import arange, constant, dim, input, state
-from photic.tensor.elementary import cos
 from photic.tensor.indexing import embedding, update
 from photic.tensor.norms import rms_norm
 from photic.tensor.primitive import sin, where
 from photic.tensor.reductions import softmax
 from photic.tensor.rope import rope_pairs
 from photic.tensor.tensor import Tensor
+from photic.tensor.waves import cos
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """Elementary functions of one float, composed of the primitives: within 4 ulp in float32.
 
 Arguments are split so that no rounding is magnified: an exponent's whole part is taken off with
-ln 2 in two parts, and a cosine is a quotient of two sines of exact arguments. Halves are computed
-in float32 and rounded once; integers become float32. Accuracy assumes the primitives' 2 ulp.
+ln 2 in two parts. Halves are computed in float32 and rounded once; integers become float32.
+Accuracy assumes the primitives' 2 ulp.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from photic.tensor.primitive import (
     log2,
     masked,
     reciprocal,
-    sin,
     sqrt,
     where,
 )
@@ -150,61 +149,3 @@ def log1p(x: Tensor) -> Tensor:
 def rsqrt(x: Tensor) -> Tensor:
     """1/sqrt(x). rsqrt(0) = inf, rsqrt(x < 0) = nan."""
     return reciprocal(sqrt(x))
-
-
-# --- waves ----------------------------------------------------------------------------------
-
-# cos(x) is sin(2x)/(2 sin(x)) where the sine is not small: both sines are relatively right, their
-# arguments exact. Elsewhere |cos(x)| is sqrt(1 - sin(x)**2), and those two sines give the sign.
-SMALL_SINE = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class Sines:
-    """sin(x), sin(2x), where the first is small, and there the cosine with its sign."""
-
-    once: Tensor
-    twice: Tensor
-    is_small: Tensor
-    root: Tensor
-
-
-def _sines(x: Tensor) -> Sines:
-    once, twice = sin(x), sin(x * 2.0)
-    is_small = less(-SMALL_SINE, once) * less(once, SMALL_SINE)
-    magnitude = sqrt(1.0 - once * once)
-    return Sines(once, twice, is_small, where(less(twice * once, 0.0), -magnitude, magnitude))
-
-
-def _unless_huge(x: Tensor, result: Tensor, otherwise: Tensor) -> Tensor:
-    """``otherwise`` where 2x is infinite (in the top binade)."""
-    huge = 2.0 ** (127 if x.dtype == FLOAT32 else 1023)
-    return where(less(abs(x), huge), result, otherwise)
-
-
-def _absolute_cos(x: Tensor) -> Tensor:
-    """1 - 2*sin(x/2)**2: right to a few units of the last place of 1, not relatively."""
-    half = sin(x * 0.5)
-    return 1.0 - half * half * 2.0
-
-
-@in_float32
-def cos(x: Tensor) -> Tensor:
-    """The cosine, never above 1. cos(inf) = nan. From 2**127 on within 2**-22, not relatively."""
-    s = _sines(x)
-    result = where(s.is_small, s.root, s.twice * reciprocal(s.once * 2.0))
-    return _unless_huge(x, result, _absolute_cos(x))
-
-
-@in_float32
-def tan(x: Tensor) -> Tensor:
-    """The tangent. tan(-0) = -0, tan(inf) = nan.
-
-    float32 goes through float64, where the two sines' errors do not add up to 4 ulp.
-    """
-    if x.dtype == FLOAT32:
-        return tan(x.astype(FLOAT64)).astype(FLOAT32)
-    s = _sines(x)
-    steep = s.once * s.once * 2.0 * reciprocal(s.twice)
-    result = where(s.is_small, s.once * reciprocal(s.root), steep)
-    return _unless_huge(x, result, s.once * reciprocal(_absolute_cos(x)))

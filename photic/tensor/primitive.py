@@ -21,6 +21,7 @@ from photic.tensor.tensor import (
     broadcast_shape,
     expanded,
     in_dtype,
+    joined_dtype,
     method,
     number,
     tensor,
@@ -46,6 +47,30 @@ def in_float32(function: Callable[[Tensor], Tensor]) -> Callable[[Value], Tensor
         if value.dtype.is_half:
             return function(value.astype(FLOAT32)).astype(value.dtype)
         return function(value)
+
+    return wrapped
+
+
+def floats_together(op: str, *values: Value) -> tuple[Tensor, ...]:
+    """As ``together``; integers and bools become float32."""
+    dtype = joined_dtype(values, op)
+    dtype = dtype if dtype.kind == "float" else FLOAT32
+    cast_values = [in_dtype(one, dtype) for one in values]
+    shape = broadcast_shape(op, *(one.shape for one in cast_values))
+    return tuple(expanded(one, shape) for one in cast_values)
+
+
+def pair_in_float32(
+    function: Callable[[Tensor, Tensor], Tensor],
+) -> Callable[[Value, Value], Tensor]:
+    """As ``in_float32``, of two values that broadcast and promote."""
+
+    @wraps(function)
+    def wrapped(left: Value, right: Value) -> Tensor:
+        a, b = floats_together(function.__name__, left, right)
+        if a.dtype.is_half:
+            return function(a.astype(FLOAT32), b.astype(FLOAT32)).astype(a.dtype)
+        return function(a, b)
 
     return wrapped
 

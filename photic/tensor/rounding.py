@@ -1,22 +1,33 @@
 """Rounding to whole numbers, signs and magnitudes.
 
-Whole numbers come from ``x - mod(x, 1)``; values so large that they are whole, infinities and nan
-are left alone by selection. Zeros keep the sign that NumPy gives them. Integers are returned as
-they are.
+Whole numbers come from a cast to integers, which truncates; what is whole already (large values,
+infinities, nan and zeros with their sign) is left alone by selection, so zeros get the sign that
+NumPy gives them. Integers are returned as they are. The sign of -0.0 shows in its inverse; that of
+a nan is taken as positive.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import wraps
 
-from photic.ir.dtype import BOOL, FLOAT32, FLOAT64, DType
+from photic.ir.dtype import BOOL, FLOAT32, FLOAT64, INT32, INT64, DType
 from photic.tensor.compare import equal, is_number
-from photic.tensor.primitive import apply, constant_like, less, masked, mod, negated, where
+from photic.tensor.primitive import (
+    apply,
+    floats_together,
+    less,
+    masked,
+    negated,
+    reciprocal,
+    where,
+)
 from photic.tensor.tensor import Tensor, Value, method, tensor
 
-# From here on every float is whole; halves go through float32.
+# From here on every float is whole; halves go through float32. The integers hold all below.
 WHOLE_FROM: dict[DType, float] = {FLOAT32: 2.0**23, FLOAT64: 2.0**52}
+INTEGER: dict[DType, DType] = {FLOAT32: INT32, FLOAT64: INT64}
 
 
 def _on_floats(function: Callable[[Tensor], Tensor]) -> Callable[[Value], Tensor]:
@@ -34,32 +45,51 @@ def _on_floats(function: Callable[[Tensor], Tensor]) -> Callable[[Value], Tensor
     return wrapped
 
 
-def _where_fractional(x: Tensor, result: Tensor) -> Tensor:
-    """``result`` where ``x`` may have a fraction, ``x`` itself where it is whole, inf or nan."""
-    limit = WHOLE_FROM[x.dtype]
-    return where(less(-limit, x) * less(x, limit), result, x)
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A float's magnitude without its fraction, as integer and float, and where it has one."""
+
+    magnitude: Tensor
+    integer: Tensor
+    whole: Tensor
+    is_fractional: Tensor
+    is_negative: Tensor
 
 
-def _floor(x: Tensor) -> Tensor:
-    return x - mod(x, constant_like(x, 1))
+def _cut(x: Tensor) -> Cut:
+    is_negative = less(x, 0.0)
+    magnitude = where(is_negative, -x, x)
+    integer = magnitude.astype(INTEGER[x.dtype])
+    whole = integer.astype(x.dtype)
+    is_fractional = less(whole, magnitude) * less(magnitude, WHOLE_FROM[x.dtype])
+    return Cut(magnitude, integer, whole, is_fractional, is_negative)
 
 
 @_on_floats
 def floor(x: Tensor) -> Tensor:
     """The largest whole number at most x. floor(-0) = -0; inf and nan stay."""
-    return _where_fractional(x, _floor(x))
+    cut = _cut(x)
+    return where(cut.is_fractional, where(cut.is_negative, -1.0 - cut.whole, cut.whole), x)
 
 
 @_on_floats
 def ceil(x: Tensor) -> Tensor:
     """The smallest whole number at least x. ceil(-0.5) = -0; inf and nan stay."""
-    return _where_fractional(x, -_floor(-x))
+    cut = _cut(x)
+    return where(cut.is_fractional, where(cut.is_negative, -cut.whole, cut.whole + 1.0), x)
 
 
 @_on_floats
 def trunc(x: Tensor) -> Tensor:
     """The whole number next to x toward 0. trunc(-0.5) = -0; inf and nan stay."""
-    return _where_fractional(x, where(less(x, 0), -_floor(-x), _floor(x)))
+    cut = _cut(x)
+    return where(cut.is_fractional, where(cut.is_negative, -cut.whole, cut.whole), x)
+
+
+def frac(x: Value) -> Tensor:
+    """What ``trunc`` takes away, ``x - trunc(x)``, exact; 0.0 of whole numbers, nan of inf."""
+    value = tensor(x, "frac")
+    return value - trunc(value)
 
 
 def round(x: Value, decimals: int = 0) -> Tensor:
@@ -76,15 +106,19 @@ def round(x: Value, decimals: int = 0) -> Tensor:
     return nearest(value * scale) / scale if decimals > 0 else nearest(value / scale) * scale
 
 
+def is_odd(integer: Tensor) -> Tensor:
+    """The lowest bit: a product with the lowest integer keeps it alone, as the sign."""
+    return less(integer * integer.dtype.low, 0)
+
+
 @_on_floats
 def nearest(x: Tensor) -> Tensor:
     """The nearest whole number, of two the even one; the sign of x on zeros."""
-    low = _floor(x)
-    above = x - low  # exact: both have the grid of x
-    is_odd = equal(mod(low, constant_like(x, 2)), 1)
-    is_up = less(0.5, above) + equal(above, 0.5) * is_odd
-    whole = low + is_up.astype(x.dtype)
-    return _where_fractional(x, where(equal(whole, 0), x * 0.0, whole))
+    cut = _cut(x)
+    above = cut.magnitude - cut.whole  # exact: both have the grid of x
+    is_up = less(0.5, above) + equal(above, 0.5) * is_odd(cut.integer)
+    result = cut.whole + is_up.astype(x.dtype)
+    return where(cut.is_fractional, where(cut.is_negative, -result, result), x)
 
 
 @method
@@ -116,3 +150,29 @@ def square(x: Value) -> Tensor:
     """x*x."""
     value = tensor(x, "square")
     return apply("mul", value, value)
+
+
+# --- signs ----------------------------------------------------------------------------------
+
+
+@method
+def signbit(x: Value) -> Tensor:
+    """True where the sign is minus, of -0.0 too; false for nan, whatever its bits are."""
+    value = tensor(x, "signbit")
+    if value.dtype.kind != "float":
+        return less(value, 0) if value.dtype.signed else less(value, value)
+    return less(value, 0.0) + less(reciprocal(value), 0.0)
+
+
+def copysign(left: Value, right: Value) -> Tensor:
+    """The magnitude of the first with the sign of the second, as ``signbit`` sees it."""
+    a, b = floats_together("copysign", left, right)
+    magnitude = abs(a)
+    return where(signbit(b), -magnitude, magnitude)
+
+
+def heaviside(x: Value, middle: Value) -> Tensor:
+    """0 where x is negative, 1 where it is positive, ``middle`` where it is 0; nan stays."""
+    value, at_zero = floats_together("heaviside", x, middle)
+    step = less(0.0, value).astype(value.dtype)
+    return where(is_number(value), where(equal(value, 0.0), at_zero, step), value)
