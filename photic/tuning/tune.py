@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from photic.base.trace import emit
-from photic.forms.candidate_check import Arrays, Right, Sizes, check, sizes_to_try
+from photic.forms.candidate_check import Arrays, Known, Right, Sizes, check, sizes_to_try
 from photic.forms.nest_text import print_nest
 from photic.ir.program import Program
 from photic.loops.plan import best_known
@@ -125,6 +125,7 @@ class _Region:
     empty: int = 0
     turn_seconds: float = 0.0  # of the last one
     points: list[dict[str, int]] = field(default_factory=list)
+    known: Known = field(default_factory=dict)  # what candidates are held to
 
     @property
     def priority(self) -> float:
@@ -374,7 +375,7 @@ def _is_right(region: _Region, source: Source, remote: Remote, seed: int) -> boo
         return called(remote, source, region.work, arrays, sizes)
 
     for sizes in sizes_to_try(symbols_of(region.work))[:MOST_CHECKS]:
-        found = check(meaning, sizes, call, seed)
+        found = check(meaning, sizes, call, seed, region.known)
         emit("search", "check", region=region.key[:8], right=isinstance(found, Right), found=found)
         if not isinstance(found, Right):
             return False

@@ -126,32 +126,34 @@ class Ready:
 
 @dataclass(slots=True)
 class Worker:
-    """Trials that are loaded, and the buffers that they share, with what is in them at first."""
+    """Texts that are loaded, and the buffers that trials share, with what is in them at first."""
 
-    loaded: dict[Trial, Loaded] = field(default_factory=dict)
+    loaded: dict[str, Loaded] = field(default_factory=dict)
     shared: dict[tuple[int, Slot], tuple[Guarded, Array]] = field(default_factory=dict)
     spaces: dict[tuple[str, int], Guarded] = field(default_factory=dict)
 
     def build(self, trials: Sequence[Trial]) -> list[str]:
-        """Compile what is new: in one call of the compiler, if nothing is wrong with any."""
+        """Compile the new texts: in one call of the compiler, if nothing is wrong with any."""
         self.shared.clear()
         self.spaces.clear()
-        self.loaded = {one: self.loaded[one] for one in trials if one in self.loaded}
-        new = [one for one in trials if one not in self.loaded]
+        wanted = dict.fromkeys(one.text for one in trials)
+        self.loaded = {one: self.loaded[one] for one in wanted if one in self.loaded}
+        new = [one for one in wanted if one not in self.loaded]
         problem = self.load(new) if new else ""
+        problems = dict.fromkeys(new, problem)
         if problem and len(new) > 1:
-            return [self.load([one]) if one in new else "" for one in trials]
-        return [problem if one in new else "" for one in trials]
+            problems = {one: self.load([one]) for one in new}
+        return [problems.get(one.text, "") for one in trials]
 
-    def load(self, trials: Sequence[Trial]) -> str:
+    def load(self, texts: Sequence[str]) -> str:
         """Load all of these, or say why not."""
-        texts = [UNIT.format(number=n, text=one.text) for n, one in enumerate(trials)]
+        units = [UNIT.format(number=n, text=one) for n, one in enumerate(texts)]
         try:
-            library = load_together(texts)
+            library = load_together(units)
         except (CompileFailed, LoadRefused) as error:
             return str(error)
         weakref.finalize(library, _ctypes.dlclose, library._handle)
-        for number, one in enumerate(trials):
+        for number, one in enumerate(texts):
             # not library[name]: that function would hold itself, and so the library, for long
             address = _ctypes.dlsym(library._handle, f"photic_repeat_{number}")
             self.loaded[one] = Loaded(library, _REPEAT(address))
@@ -178,7 +180,7 @@ class Worker:
             if space not in self.spaces:
                 self.spaces[space] = _noisy(space[1])
         arena, scratch = (self.spaces[space] for space in _spaces(trial))
-        return Ready(self.loaded[trial].repeat, slots, arena, scratch, trial.sizes)
+        return Ready(self.loaded[trial.text].repeat, slots, arena, scratch, trial.sizes)
 
     def filled(self, number: int, slot: Slot) -> Guarded:
         """A slot's buffer; if it is kept, as it was before the first call."""
@@ -204,7 +206,7 @@ class Worker:
             slots[number] = Guarded.of(array.nbytes, at_end=True)
             slots[number].bytes[:] = np.frombuffer(array.tobytes(), np.uint8)
         arena, scratch = (_noisy(count) for _, count in _spaces(trial))
-        ready = Ready(self.loaded[trial].repeat, slots, arena, scratch, sizes)
+        ready = Ready(self.loaded[trial.text].repeat, slots, arena, scratch, sizes)
         ready.seconds(1)
         found = {
             number: one.bytes.view(buffers[number].dtype).reshape(buffers[number].shape)
