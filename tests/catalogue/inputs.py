@@ -237,11 +237,16 @@ def joined(*parts: Cases) -> Cases:
 
 
 def given(*cases: Sequence[object]) -> Cases:
-    """Arrays as they are written: Python lists take the dtype, arrays keep their own."""
+    """Arrays as they are written: Python lists take the dtype, arrays keep their own.
+
+    Left out are cases with a number that an integer dtype cannot hold.
+    """
 
     def made(dtype: Dtype, random: np.random.Generator) -> Iterator[Case]:
         for one in cases:
-            yield tuple(x if isinstance(x, np.ndarray) else np.array(x, dtype) for x in one)
+            numbers = [np.ravel(x) for x in one if not isinstance(x, np.ndarray)]
+            if is_float(dtype) or all(_is_held(x, dtype) for many in numbers for x in many):
+                yield tuple(x if isinstance(x, np.ndarray) else cast(x, dtype) for x in one)
 
     return made
 
