@@ -30,6 +30,10 @@ _MODULES: dict[str, str] = {
     """,
     "photic.tensor.elementary": "exp expm1 log log10 log1p rsqrt",
     "photic.tensor.waves": "cos tan sinc",
+    "photic.tensor.inverse_functions": """
+        asin acos atan atan2 asinh acosh atanh logit
+        arcsin arccos arctan arctan2 arcsinh arccosh arctanh
+    """,
     "photic.tensor.activations": "tanh sinh cosh erf sigmoid silu relu softplus gelu",
     "photic.tensor.powers": "power",
     "photic.tensor.bitwise": """
@@ -57,6 +61,21 @@ _MODULES: dict[str, str] = {
         tri tril triu diag diagonal diagflat diag_embed diagonal_scatter trace
     """,
     "photic.tensor.unfolding": "sliding_window_view unfold fold",
+    "photic.tensor.convolution": """
+        conv conv1d conv2d conv3d conv_transpose conv_transpose1d conv_transpose2d
+        conv_transpose3d
+    """,
+    "photic.tensor.pooling": """
+        max_pool max_pool1d max_pool2d max_pool3d max_pool_with_indices
+        max_pool1d_with_indices max_pool2d_with_indices max_pool3d_with_indices max_unpool
+        max_unpool1d max_unpool2d max_unpool3d avg_pool avg_pool1d avg_pool2d avg_pool3d
+        lp_pool lp_pool1d lp_pool2d lp_pool3d
+    """,
+    "photic.tensor.adaptive": """
+        adaptive_avg_pool adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d
+        adaptive_max_pool adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d
+        adaptive_max_pool_with_indices global_avg_pool global_max_pool global_lp_pool
+    """,
     "photic.tensor.grids": """
         meshgrid indices unravel_index ravel_multi_index tril_indices triu_indices diag_indices
     """,
@@ -65,7 +84,8 @@ _MODULES: dict[str, str] = {
     """,
     "photic.tensor.linear": "matmul dot inner outer tensordot einsum",
     "photic.tensor.indexing": """
-        take index_select embedding take_along_axis gather gather_nd choose select one_hot update
+        take index_select narrow embedding take_along_axis gather gather_nd choose select one_hot
+        update
     """,
     "photic.tensor.norms": """
         rms_norm layer_norm group_norm instance_norm batch_norm batch_norm_training
