@@ -10,7 +10,7 @@ from photic.tensor.creation import counted
 from photic.tensor.primitive import less, negated, where
 from photic.tensor.reductions import sum as total
 from photic.tensor.shapes import checked_axes, expand_dims, moveaxis, moved, ravel
-from photic.tensor.tensor import DTypeLike, Tensor, Value, expanded, in_dtype, method, tensor
+from photic.tensor.tensor import DTypeLike, Tensor, Value, expanded, in_dtype, tensor
 
 # --- triangles ------------------------------------------------------------------------------
 
@@ -33,7 +33,6 @@ def tri(rows: Dim, columns: Dim | None = None, k: int = 0, dtype: DTypeLike = "f
     return _below(rows, rows if columns is None else columns, k).astype(dtype)
 
 
-@method
 def tril(x: Value, k: int = 0) -> Tensor:
     """0 above the diagonal ``column - row == k`` of the last two axes, also over nan."""
     value = tensor(x, "tril")
@@ -41,7 +40,6 @@ def tril(x: Value, k: int = 0) -> Tensor:
     return where(_below(value.shape[-2], value.shape[-1], k), value, in_dtype(0, value.dtype))
 
 
-@method
 def triu(x: Value, k: int = 0) -> Tensor:
     """0 below the diagonal ``column - row == k`` of the last two axes, also over nan."""
     value = tensor(x, "triu")
@@ -53,7 +51,6 @@ def triu(x: Value, k: int = 0) -> Tensor:
 # --- diagonals ------------------------------------------------------------------------------
 
 
-@method
 def diagonal(x: Value, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     """The elements ``[i, i + offset]`` of two axes, as a new last axis; the two are gone.
 

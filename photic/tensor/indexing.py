@@ -21,6 +21,7 @@ from photic.tensor.compare import equal
 from photic.tensor.creation import counted
 from photic.tensor.primitive import less, masked, negated, reduced, where
 from photic.tensor.shapes import broadcast_arrays, expand_dims, moved, ravel, reshape, stack, window
+from photic.tensor.slicing import selected
 from photic.tensor.tensor import (
     DTypeLike,
     Tensor,
@@ -132,7 +133,6 @@ def take(x: Value, indices: Places, axis: int | None = None) -> Tensor:
     return _taken(value, from_end(index, value.shape[place]), place)
 
 
-@method
 def index_select(x: Value, dim: int, index: Places) -> Tensor:
     """As ``take`` along an axis, by a tensor of rank 1 or 0; the axis stays."""
     places = index_tensor("index_select", index)
@@ -141,6 +141,26 @@ def index_select(x: Value, dim: int, index: Places) -> Tensor:
             op="index_select", argument="index", given=f"of rank {places.ndim}", expected="rank 1"
         )
     return take(x, ravel(places), dim)
+
+
+def at_place(x: Value, dim: int, index: Dim | Tensor) -> Tensor:
+    """PyTorch's ``select``: the slice at one place of an axis, which is gone; also by a tensor."""
+    value = tensor(x, "select")
+    axis = checked_axis("select", dim, value.ndim)
+    return take(value, index, axis) if isinstance(index, Tensor) else selected(value, axis, index)
+
+
+def narrow(x: Value, dim: int, start: Dim | Tensor, length: Dim) -> Tensor:
+    """``length`` places of an axis from ``start`` on, which may be a tensor of rank 0.
+
+    An integer that does not fit is refused; places outside that a tensor names are 0. BadArgument.
+    """
+    value = tensor(x, "narrow")
+    axis = checked_axis("narrow", dim, value.ndim)
+    if isinstance(start, Tensor):
+        return take(value, index_tensor("narrow", start) + counted(0, length), axis)
+    first = start + value.shape[axis] if isinstance(start, int) and start < 0 else start
+    return window(value, axis, first, first + length, "narrow")
 
 
 def embedding(indices: Value, table: Value) -> Tensor:
@@ -167,7 +187,6 @@ def take_along_axis(x: Value, indices: Places, axis: int | None = -1) -> Tensor:
     return looked_up(table, from_end(index, value.shape[place]))
 
 
-@method
 def gather(x: Value, dim: int, index: Places) -> Tensor:
     """PyTorch's: ``out[i][j] = x[index[i][j]][j]`` (``dim=0``), in the shape of ``index``.
 

@@ -18,7 +18,6 @@ from photic.tensor.tensor import (
     broadcast_shape,
     expanded,
     in_dtype,
-    method,
     tensor,
 )
 
@@ -32,7 +31,6 @@ def _together(op: str, x: Value, mask: Value) -> tuple[Tensor, Tensor]:
     return value, expanded(chosen, value.shape)
 
 
-@method
 def masked_fill(x: Value, mask: Value, value: Value) -> Tensor:
     """``x`` with one number where the mask holds; nothing of what was there shows."""
     given, chosen = _together("masked_fill", x, mask)
@@ -44,7 +42,6 @@ def _numbered(mask: Tensor) -> Tensor:
     return cumsum(mask) - mask.astype("int64")
 
 
-@method
 def masked_scatter(x: Value, mask: Value, source: Value) -> Tensor:
     """``x`` with the elements of ``source``, in row-major order, where the mask holds.
 
@@ -55,7 +52,6 @@ def masked_scatter(x: Value, mask: Value, source: Value) -> Tensor:
     return where(chosen, take(in_dtype(source, given.dtype), places), given)
 
 
-@method
 def masked_select(x: Value, mask: Value, size: Dim | None = None, fill_value: Scalar = 0) -> Tensor:
     """The elements where the mask holds, in row-major order: the first ``size`` of them.
 

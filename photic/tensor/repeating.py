@@ -13,12 +13,11 @@ from photic.tensor.axes import checked_axis
 from photic.tensor.creation import checked_shape
 from photic.tensor.indexing import take
 from photic.tensor.shapes import expand_dims, ravel, repeated_whole, reshape
-from photic.tensor.tensor import Array, Tensor, Value, expanded, fixed, method, tensor
+from photic.tensor.tensor import Array, Tensor, Value, expanded, fixed, tensor
 
 Repeats = Dim | Sequence[int] | Array
 
 
-@method
 def tile(x: Value, reps: Dim | Sequence[Dim]) -> Tensor:
     """The whole laid side by side ``reps`` times along each axis (aligned from the right)."""
     value = tensor(x, "tile")
@@ -31,7 +30,6 @@ def tile(x: Value, reps: Dim | Sequence[Dim]) -> Tensor:
     return value
 
 
-@method
 def repeat(x: Value, repeats: Repeats, axis: int | None = None) -> Tensor:
     """Each element ``repeats`` times in a row along an axis; of all elements for None.
 

@@ -51,7 +51,6 @@ from photic.tensor.tensor import (
     expanded,
     fixed,
     in_dtype,
-    method,
     number,
     tensor,
 )
@@ -179,7 +178,6 @@ def _reduction(op: str, name: str | None) -> Reduction:
 # --- along an axis --------------------------------------------------------------------------
 
 
-@method
 def scatter(x: Value, dim: int, index: Places, src: Value, reduce: str | None = None) -> Tensor:
     """PyTorch's: ``out[index[i][j]][j] = src[i][j]`` (``dim=0``), elsewhere ``x``.
 
@@ -194,13 +192,11 @@ def scatter(x: Value, dim: int, index: Places, src: Value, reduce: str | None = 
     return rule(_scatter("scatter", value, dim, places, source))
 
 
-@method
 def scatter_add(x: Value, dim: int, index: Places, src: Value) -> Tensor:
     """As ``scatter``, adding."""
     return scatter(x, dim, index, src, "add")
 
 
-@method
 def scatter_reduce(
     x: Value, dim: int, index: Places, src: Value, reduce: str, include_self: bool = True
 ) -> Tensor:
@@ -303,7 +299,6 @@ def _along(rank: int, axis: int, extent: Dim) -> Shape:
     return (*(1,) * axis, extent, *(1,) * (rank - axis - 1))
 
 
-@method
 def index_add(x: Value, dim: int, index: Places, source: Value, alpha: float = 1) -> Tensor:
     """``x`` with ``alpha`` times the slices of ``source`` added at the places of an axis."""
     value = tensor(x, "index_add")
@@ -311,13 +306,11 @@ def index_add(x: Value, dim: int, index: Places, source: Value, alpha: float = 1
     return _added(given if alpha == 1 else replace(given, values=given.values * alpha))
 
 
-@method
 def index_copy(x: Value, dim: int, index: Places, source: Value) -> Tensor:
     """``x`` with the slices of ``source`` at the places of an axis; the last one counts."""
     return _written(_slices("index_copy", tensor(x, "index_copy"), dim, index, source))
 
 
-@method
 def index_fill(x: Value, dim: int, index: Places, value: Value) -> Tensor:
     """``x`` with one number in the slices at the places of an axis."""
     return _written(_slices("index_fill", tensor(x, "index_fill"), dim, index, value))
@@ -351,7 +344,6 @@ def _at_places(
     return reshape(rule(_lines(table, axis, where_to, lines)), x.shape)
 
 
-@method
 def index_put(
     x: Value, indices: Sequence[Entry], values: Value, accumulate: bool = False
 ) -> Tensor:

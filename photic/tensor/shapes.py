@@ -186,7 +186,6 @@ def expand_dims(x: Value, axis: int | Sequence[int]) -> Tensor:
     return reshape(value, shape)
 
 
-@method
 def unsqueeze(x: Value, dim: int) -> Tensor:
     """A new axis of size 1 at this place of the result."""
     return expand_dims(x, dim)

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import EllipsisType
-from typing import TypeAlias, TypeVar, Union
+from typing import Any, TypeAlias, TypeVar, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -48,8 +49,9 @@ class Tensor:
     """A value of the graph with a shape and a dtype; frozen, and never a number.
 
     Sizes in ``shape`` are integers or symbolic (``ph.dim``). Operators broadcast and promote (see
-    docs/numbers.md). ``x[...]`` takes integers, slices with steps, symbolic bounds, ``None``,
-    ``...`` and an integer tensor on one axis (``take``).
+    docs/numbers.md). ``x[...]`` takes what NumPy's arrays take, masks only if they are known; and
+    symbolic bounds. Functions that PyTorch and NumPy have as methods too are so here
+    (``methods.py``).
     """
 
     operand: Operand
@@ -213,6 +215,15 @@ class Tensor:
 
     # --- methods ---
 
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """Any other function of ``METHODS``, the tensor its first argument."""
+        if name in METHODS:
+            return partial(METHODS[name], self)
+        raise AttributeError(f"'Tensor' object has no attribute {name!r}")
+
+    def __dir__(self) -> list[str]:
+        return sorted({*object.__dir__(self), *METHODS})
+
     def astype(self, dtype: DTypeLike) -> Tensor:
         """The elements in another dtype: nearest even; float to integer truncates and saturates."""
         wanted = dtype_of(dtype)
@@ -235,16 +246,12 @@ class Tensor:
         return METHODS["swapaxes"](self, axis1, axis2)
 
     def expand(self, *shape: Dim | Sequence[Dim]) -> Tensor:
-        """Broadcast to a shape."""
-        return METHODS["broadcast_to"](self, shape[0] if _is_sequence(shape) else shape)
+        """Broadcast to a shape; sizes of -1 stay."""
+        return METHODS["expand"](self, shape[0] if _is_sequence(shape) else shape)
 
     def squeeze(self, axis: Axes = None) -> Tensor:
         """Without the axes of size 1 (all, or those named)."""
         return METHODS["squeeze"](self, axis)
-
-    def flatten(self) -> Tensor:
-        """All elements on one axis, in row-major order."""
-        return METHODS["reshape"](self, (-1,))
 
     def sum(self, axis: Axes = None, keepdims: bool = False) -> Tensor:
         """As ``ph.sum``."""

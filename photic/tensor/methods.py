@@ -1,0 +1,80 @@
+"""Which functions are methods of the handle too, beside those that ``@method`` enters.
+
+NumPy's name and meaning where its arrays have the method, else PyTorch's. Some of PyTorch's differ
+from the NumPy function of the same name: they stand in ``PYTORCH``. Importing this file fills
+``METHODS``; it has no function of its own that computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from photic.ir.dim import Dim, product
+from photic.tensor import (
+    activations,
+    compare,
+    diagonals,
+    elementary,
+    indexing,
+    loops,
+    masks,
+    primitive,
+    reductions,
+    repeating,
+    rounding,
+    scattering,
+    shapes,
+    slicing,
+    unfolding,
+)
+from photic.tensor.tensor import METHODS, Tensor
+
+# By module, the functions that are methods under their own names.
+NAMES = {
+    activations: "tanh sinh cosh erf sigmoid relu",
+    compare: "isnan isfinite isinf logical_not logical_and logical_or maximum minimum",
+    diagonals: "diag diag_embed diagonal trace tril triu",
+    elementary: "exp expm1 log log10 log1p rsqrt",
+    indexing: "gather index_select narrow",
+    loops: "cumsum cumprod",
+    masks: "masked_fill masked_scatter masked_select",
+    primitive: "exp2 log2 sin sqrt reciprocal",
+    reductions: "var std softmax log_softmax logsumexp",
+    repeating: "repeat repeat_interleave",
+    rounding: "floor ceil trunc round sign square",
+    scattering: """
+        index_add index_copy index_fill index_put scatter scatter_add scatter_reduce
+    """,
+    shapes: "ravel flatten unflatten moveaxis unsqueeze roll fliplr flipud",
+    slicing: "chunk unbind",
+}
+
+
+def sizes_apart(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """The function with a sequence, as a method that takes its members one by one, too."""
+
+    def called(x: Tensor, *sizes: Dim | Sequence[Dim]) -> Tensor:
+        return function(x, sizes[0] if len(sizes) == 1 else sizes)
+
+    return called
+
+
+PYTORCH: dict[str, Callable[..., Any]] = {
+    "view": sizes_apart(shapes.reshape),
+    "tile": sizes_apart(repeating.tile),
+    "flip": sizes_apart(shapes.flip),
+    "movedim": shapes.moveaxis,
+    "split": slicing.split_by,
+    "select": indexing.at_place,
+    "unfold": unfolding.windows_along,
+    "view_as": lambda x, other: shapes.reshape(x, other.shape),
+    "reshape_as": lambda x, other: shapes.reshape(x, other.shape),
+    "expand_as": lambda x, other: shapes.expand(x, other.shape),
+    "contiguous": lambda x: x,
+    "numel": lambda x: product(x.shape),
+    "dim": lambda x: x.ndim,
+}
+
+METHODS.update({name: getattr(one, name) for one, names in NAMES.items() for name in names.split()})
+METHODS.update(PYTORCH)
