@@ -17,7 +17,7 @@ _MODULES: dict[str, str] = {
     "photic.tensor.program": "Program",
     "photic.tensor.creation": """
         dim input state constant size full zeros ones full_like zeros_like ones_like
-        arange linspace eye result_type
+        empty empty_like arange linspace logspace geomspace eye identity result_type
     """,
     "photic.tensor.primitive": "exp2 log2 sin sqrt reciprocal add multiply mod less where",
     "photic.tensor.arithmetic": "negative subtract divide floor_divide divmod",

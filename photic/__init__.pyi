@@ -64,11 +64,16 @@ from photic.tensor.convolution import conv_transpose3d as conv_transpose3d
 from photic.tensor.creation import arange as arange
 from photic.tensor.creation import constant as constant
 from photic.tensor.creation import dim as dim
+from photic.tensor.creation import empty as empty
+from photic.tensor.creation import empty_like as empty_like
 from photic.tensor.creation import eye as eye
 from photic.tensor.creation import full as full
 from photic.tensor.creation import full_like as full_like
+from photic.tensor.creation import geomspace as geomspace
+from photic.tensor.creation import identity as identity
 from photic.tensor.creation import input as input
 from photic.tensor.creation import linspace as linspace
+from photic.tensor.creation import logspace as logspace
 from photic.tensor.creation import ones as ones
 from photic.tensor.creation import ones_like as ones_like
 from photic.tensor.creation import result_type as result_type
