@@ -6,6 +6,7 @@ a view of iota, so comparisons between two of them are conditions on indices, ne
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -121,6 +122,16 @@ def ones_like(x: Tensor, dtype: DTypeLike | None = None) -> Tensor:
     return full_like(x, 1, dtype)
 
 
+def empty(shape: Dim | Sequence[Dim], dtype: DTypeLike = "float32") -> Tensor:
+    """As ``zeros``: nothing here is left as memory happens to be."""
+    return zeros(shape, dtype)
+
+
+def empty_like(x: Tensor, dtype: DTypeLike | None = None) -> Tensor:
+    """As ``zeros_like``."""
+    return zeros_like(x, dtype)
+
+
 # --- counted --------------------------------------------------------------------------------
 
 
@@ -133,19 +144,43 @@ def counted(start: Dim, stop: Dim) -> Tensor:
 
 
 def arange(
-    start: Dim, stop: Dim | None = None, step: int = 1, dtype: DTypeLike = "int64"
+    start: Dim | float,
+    stop: Dim | float | None = None,
+    step: int | float = 1,
+    dtype: DTypeLike | None = None,
 ) -> Tensor:
     """``start, start + step, ...`` before ``stop``; with one argument, ``0 .. start - 1``.
 
-    ``start`` and ``stop`` may be symbolic; ``step`` is a positive or negative integer.
+    Integers, of which ``start`` and ``stop`` may be symbolic, are int64 unless ``dtype`` is given;
+    with a float among them ``start + k*step`` are float32, rounded once. BadArgument.
     """
     first, last = (0, start) if stop is None else (start, stop)
-    if not isinstance(step, int) or step == 0:
+    if any(isinstance(one, float | np.floating) for one in (first, last, step)):
+        return _float_steps(first, last, step, dtype or "float32")  # type: ignore[arg-type]
+    return _whole_steps(first, last, step, dtype or "int64")  # type: ignore[arg-type]
+
+
+def _float_steps(first: float, last: float, step: float, dtype: DTypeLike) -> Tensor:
+    """A constant; the count is the exact quotient rounded up."""
+    known = all(isinstance(one, int | float | np.number) for one in (first, last, step))
+    if not known or step == 0 or not np.isfinite([first, last, step]).all():
+        raise BadArgument(
+            op="arange",
+            argument="range",
+            given=f"{first}, {last}, {step}",
+            expected="finite, a step",
+        )
+    count = max(0, math.ceil((float(last) - float(first)) / float(step)))
+    return constant(float(first) + np.arange(count) * float(step), dtype)
+
+
+def _whole_steps(first: Dim, last: Dim, step: int, dtype: DTypeLike) -> Tensor:
+    if not isinstance(step, int | np.integer) or step == 0:
         raise BadArgument(op="arange", argument="step", given=step, expected="an integer, not 0")
-    count = _steps(first, last, step)
+    count = _steps(first, last, int(step))
     if step == 1 and dims.at_most(0, first):
         return counted(first, first + count).astype(dtype)
-    numbers = counted(0, count) * step + size_value(first)
+    numbers = counted(0, count) * int(step) + size_value(first)
     return numbers.astype(dtype)
 
 
@@ -171,12 +206,38 @@ def linspace(
     return tensor(array.astype(dtype_of(dtype).numpy))
 
 
+def logspace(
+    start: float,
+    stop: float,
+    num: int = 50,
+    endpoint: bool = True,
+    base: float = 10.0,
+    dtype: DTypeLike = "float32",
+) -> Tensor:
+    """``base`` to the powers of ``linspace(start, stop, num, endpoint)``, a constant."""
+    count = fixed("logspace", num)
+    return constant(np.logspace(start, stop, count, endpoint, base, np.float64), dtype)
+
+
+def geomspace(
+    start: float, stop: float, num: int = 50, endpoint: bool = True, dtype: DTypeLike = "float32"
+) -> Tensor:
+    """``num`` numbers from ``start`` to ``stop``, each the same factor from the one before."""
+    count = fixed("geomspace", num)
+    return constant(np.geomspace(start, stop, count, endpoint, np.float64), dtype)
+
+
 def eye(rows: Dim, columns: Dim | None = None, k: int = 0, dtype: DTypeLike = "float32") -> Tensor:
     """1 on the diagonal ``column - row == k``, 0 elsewhere."""
     width = rows if columns is None else columns
     right, below = max(0, -k), max(0, k)
     across, down = counted(right, width + right), counted(below, rows + below)
     return (across == down[:, None]).astype(dtype)
+
+
+def identity(n: Dim, dtype: DTypeLike = "float32") -> Tensor:
+    """The square matrix of 1 on the diagonal, 0 elsewhere."""
+    return eye(n, dtype=dtype)
 
 
 def result_type(*values: object) -> DType:
