@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from photic.base.errors import BadArgument
 from photic.ir.dtype import DType, dtype_of
-from photic.tensor.elementary import cos
 from photic.tensor.norms import in_dtype_of
 from photic.tensor.primitive import accumulated, as_float, sin
 from photic.tensor.rope_rates import Rope
 from photic.tensor.shapes import concat, reshape, stack, window
 from photic.tensor.tensor import DTypeLike, Tensor, Value, expanded, fixed, tensor
+from photic.tensor.waves import cos
 
 
 def rope_tables(places: Value, rope: Rope, dtype: DTypeLike = "float32") -> tuple[Tensor, Tensor]:
