@@ -108,6 +108,7 @@ _MODULES: dict[str, str] = {
         poisson_nll_loss
     """,
     "photic.tensor.ctc": "ctc_loss",
+    "photic.autograd.handles": "grad value_and_grad vjp jvp stop_gradient checkpoint",
 }
 
 _HOME: dict[str, str] = {

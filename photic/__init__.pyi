@@ -1,5 +1,23 @@
 """The public names as type checkers and editors see them; at run time each is fetched on use."""
 
+from photic.autograd.handles import (
+    checkpoint as checkpoint,
+)
+from photic.autograd.handles import (
+    grad as grad,
+)
+from photic.autograd.handles import (
+    jvp as jvp,
+)
+from photic.autograd.handles import (
+    stop_gradient as stop_gradient,
+)
+from photic.autograd.handles import (
+    value_and_grad as value_and_grad,
+)
+from photic.autograd.handles import (
+    vjp as vjp,
+)
 from photic.tensor.activations import cosh as cosh
 from photic.tensor.activations import erf as erf
 from photic.tensor.activations import gelu as gelu

@@ -1,0 +1,1 @@
+"""Gradients: a backward graph from a forward graph, and nothing else; knows graphs, not tensors."""
