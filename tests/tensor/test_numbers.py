@@ -9,7 +9,13 @@ from pathlib import Path
 import pytest
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "numbers.md"
-CHECKS = ("numbers_elementwise", "numbers_exact", "numbers_floats", "numbers_functions")
+CHECKS = (
+    "numbers_elementwise",
+    "numbers_exact",
+    "numbers_floats",
+    "numbers_functions",
+    "numbers_networks",
+)
 
 pytest.register_assert_rewrite("number_lines", *CHECKS)
 for _name in CHECKS:
