@@ -87,7 +87,7 @@ class _Accumulators:
             with frame.words.loop(axis.name, axis.extent):
                 self.loops(frame.scope(), rest, body)
 
-    def lane_loops(self, frame: Frame, rest: list[Var], body: Expr) -> None:
+    def lane_loops(self, frame: Frame, rest: Sequence[Var], body: Expr) -> None:
         """Whole tiles of vectors, then single vectors, then what is left in a part of one."""
         words, width, axis = frame.words, frame.width, frame.lanes.axis
         name, extent = axis.name, dim_text(axis.extent)

@@ -486,11 +486,12 @@ def atoms(value: Dim) -> frozenset[Atom]:
     return frozenset(found).union(*(atoms(one.top) | atoms(one.bottom) for one in divisions))
 
 
-def variables(value: Dim) -> set[Var]:
+@lru_cache(maxsize=CACHED)
+def variables(value: Dim) -> frozenset[Var]:
     """The axis variables that the value depends on, those inside data included."""
     inside = atoms(value)
     read = (atom.value.variables() for atom in inside if isinstance(atom, Data))
-    return {atom for atom in inside if isinstance(atom, Var)}.union(*read)
+    return frozenset(atom for atom in inside if isinstance(atom, Var)).union(*read)
 
 
 def symbols(value: Dim) -> set[Symbol]:
@@ -498,6 +499,7 @@ def symbols(value: Dim) -> set[Symbol]:
     return {atom for atom in atoms(value) if isinstance(atom, Symbol)}
 
 
+@lru_cache(maxsize=CACHED)
 def coefficient_of(value: Dim, one: Var) -> Dim | None:
     """The factor of ``one`` if the value is affine in it, else None (a question, not a failure)."""
     factor: Dim = 0

@@ -15,6 +15,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice, product
 from typing import TypeAlias
 
@@ -24,6 +25,7 @@ from photic.ir.dtype import BOOL, INT64, DType
 from photic.ir.walk import parts_first
 
 SHOWN_VALUES = 16  # a value inside an index with more parts is shown by its digest
+WALKS = 4096  # values whose parts are remembered
 LONG_TEXT = 32  # characters; a value used twice whose text is longer is printed once
 
 
@@ -500,11 +502,16 @@ def dim_depends(value: Dim, axes: Iterable[Var]) -> bool:
 
 def walk(*roots: Expr) -> Iterator[Expr]:
     """Every value inside, once, children first; values inside data indices included."""
+    return iter(_walked(*roots))
 
-    def parts(one: Expr) -> tuple[Expr, ...]:
-        return (*one.children, *(value for _, value in data_in(dims_of(one.attribute))))
 
-    return parts_first(roots, parts, ())
+@lru_cache(maxsize=WALKS)
+def _walked(*roots: Expr) -> tuple[Expr, ...]:
+    return tuple(parts_first(roots, _parts, ()))
+
+
+def _parts(one: Expr) -> tuple[Expr, ...]:
+    return (*one.children, *(value for _, value in data_in(dims_of(one.attribute))))
 
 
 def walk_store(store: Store) -> Iterator[Expr]:

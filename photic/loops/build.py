@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from photic.ir import index as form
 from photic.ir.dim import Dim, Var, add, bounds, floordiv, mul, product, substitute, var
@@ -15,7 +16,7 @@ from photic.ir.index import Store
 from photic.ir.nest import Fit, Lanes, Loop, LoopKind, Nest, Part, Tile
 from photic.ir.program import ROW_MAJOR, Function, Layout
 from photic.loops.parts import written_out
-from photic.loops.plan import Choice
+from photic.loops.plan import MANY, Choice
 from photic.loops.target import Machine
 
 ENOUGH_ITEMS = 16  # parallel items for each core
@@ -55,6 +56,7 @@ def _serially(axes: Sequence[Var], parts: tuple[Part, ...]) -> tuple[Part, ...]:
     return parts
 
 
+@lru_cache(maxsize=MANY)
 def _inside(choice: Choice) -> tuple[list[Var], tuple[Part, ...]]:
     store, rows = choice.store, dict(choice.rows)
     loops = [axis for axis in store.axes if axis is not choice.lanes and axis not in rows]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -54,7 +54,7 @@ class Choice:
     width: int
     count: int
     rows: Rows
-    layouts: dict[str, Layout]
+    layouts: dict[str, Layout] = field(hash=False)
     scatter: Scatter | None = None  # whose update ``store`` is
 
 
