@@ -34,7 +34,8 @@ _MODULES: dict[str, str] = {
         asin acos atan atan2 asinh acosh atanh logit
         arcsin arccos arctan arctan2 arcsinh arccosh arctanh
     """,
-    "photic.tensor.activations": "tanh sinh cosh erf sigmoid silu relu softplus gelu",
+    "photic.tensor.error_functions": "erf erfc erfinv",
+    "photic.tensor.activations": "tanh sinh cosh sigmoid silu relu softplus gelu",
     "photic.tensor.powers": "power",
     "photic.tensor.bitwise": """
         bitwise_not bitwise_and bitwise_or bitwise_xor left_shift right_shift
@@ -75,6 +76,11 @@ _MODULES: dict[str, str] = {
         adaptive_avg_pool adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d
         adaptive_max_pool adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d
         adaptive_max_pool_with_indices global_avg_pool global_max_pool global_lp_pool
+    """,
+    "photic.tensor.resizing": "interpolate resize",
+    "photic.tensor.sampling_grids": "affine_grid grid_sample",
+    "photic.tensor.pixels": """
+        channel_shuffle depth_to_space pixel_shuffle pixel_unshuffle space_to_depth
     """,
     "photic.tensor.grids": """
         meshgrid indices unravel_index ravel_multi_index tril_indices triu_indices diag_indices

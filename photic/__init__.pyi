@@ -19,7 +19,6 @@ from photic.autograd.handles import (
     vjp as vjp,
 )
 from photic.tensor.activations import cosh as cosh
-from photic.tensor.activations import erf as erf
 from photic.tensor.activations import gelu as gelu
 from photic.tensor.activations import relu as relu
 from photic.tensor.activations import sigmoid as sigmoid
@@ -115,6 +114,15 @@ from photic.tensor.elementary import log as log
 from photic.tensor.elementary import log1p as log1p
 from photic.tensor.elementary import log10 as log10
 from photic.tensor.elementary import rsqrt as rsqrt
+from photic.tensor.error_functions import (
+    erf as erf,
+)
+from photic.tensor.error_functions import (
+    erfc as erfc,
+)
+from photic.tensor.error_functions import (
+    erfinv as erfinv,
+)
 from photic.tensor.grids import diag_indices as diag_indices
 from photic.tensor.grids import indices as indices
 from photic.tensor.grids import meshgrid as meshgrid
@@ -194,6 +202,11 @@ from photic.tensor.norms import local_response_norm as local_response_norm
 from photic.tensor.norms import normalize as normalize
 from photic.tensor.norms import rms_norm as rms_norm
 from photic.tensor.padding import pad as pad
+from photic.tensor.pixels import channel_shuffle as channel_shuffle
+from photic.tensor.pixels import depth_to_space as depth_to_space
+from photic.tensor.pixels import pixel_shuffle as pixel_shuffle
+from photic.tensor.pixels import pixel_unshuffle as pixel_unshuffle
+from photic.tensor.pixels import space_to_depth as space_to_depth
 from photic.tensor.pooling import avg_pool as avg_pool
 from photic.tensor.pooling import avg_pool1d as avg_pool1d
 from photic.tensor.pooling import avg_pool2d as avg_pool2d
@@ -248,6 +261,8 @@ from photic.tensor.repeating import repeat_interleave as repeat_interleave
 from photic.tensor.repeating import tile as tile
 from photic.tensor.replacing import select_scatter as select_scatter
 from photic.tensor.replacing import slice_scatter as slice_scatter
+from photic.tensor.resizing import interpolate as interpolate
+from photic.tensor.resizing import resize as resize
 from photic.tensor.rope import rope_halves as rope_halves
 from photic.tensor.rope import rope_pairs as rope_pairs
 from photic.tensor.rope import rope_tables as rope_tables
@@ -272,6 +287,8 @@ from photic.tensor.rounding import sign as sign
 from photic.tensor.rounding import signbit as signbit
 from photic.tensor.rounding import square as square
 from photic.tensor.rounding import trunc as trunc
+from photic.tensor.sampling_grids import affine_grid as affine_grid
+from photic.tensor.sampling_grids import grid_sample as grid_sample
 from photic.tensor.scattering import index_add as index_add
 from photic.tensor.scattering import index_copy as index_copy
 from photic.tensor.scattering import index_fill as index_fill

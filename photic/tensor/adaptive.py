@@ -15,7 +15,7 @@ from photic.ir.dim import Dim, Int, bounds, exact_div, floordiv
 from photic.ir.dtype import BOOL, INT64
 from photic.ir.view import Bound, Shape, View, axis_variables, composed
 from photic.tensor.creation import counted
-from photic.tensor.kernel_windows import of_rank
+from photic.tensor.kernel_windows import CHANNEL_AXES, of_rank
 from photic.tensor.pooling import first_places, folded, lowest, p_norm
 from photic.tensor.primitive import accumulated, as_float, masked, negated, reciprocal
 from photic.tensor.reductions import max as largest
@@ -25,8 +25,6 @@ from photic.tensor.shapes import moved, reshape
 from photic.tensor.tensor import Tensor, Value, expanded, in_dtype, number, size_value, tensor
 
 OutputSize: TypeAlias = Dim | Sequence[Dim | None] | None
-
-CHANNEL_AXES = 2  # axes before the sizes: batch and channels
 
 
 def adaptive_avg_pool(x: Value, output_size: OutputSize) -> Tensor:

@@ -16,6 +16,7 @@ from photic.forms import movement
 from photic.ir.dim import Dim, at_most, exact_div, floordiv, mod
 from photic.ir.dtype import BOOL, DType
 from photic.tensor.kernel_windows import (
+    CHANNEL_AXES,
     Padding,
     Sizes,
     of_rank,
@@ -28,8 +29,6 @@ from photic.tensor.padding import pad
 from photic.tensor.primitive import accumulated, apply, masked, reduced
 from photic.tensor.shapes import flip, moveaxis, moved, reshape, transpose
 from photic.tensor.tensor import Tensor, Value, expanded, in_dtype, joined_dtype, number, tensor
-
-CHANNEL_AXES = 2  # of weights: outputs and inputs
 
 
 def conv(

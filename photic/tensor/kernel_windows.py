@@ -24,6 +24,7 @@ from photic.tensor.tensor import Scalar, Tensor
 Sizes: TypeAlias = int | Sequence[int]
 Padding: TypeAlias = str | int | Sequence[int] | Sequence[tuple[Dim, Dim]]
 
+CHANNEL_AXES = 2  # before the sizes: of weights outputs and inputs, of images batch and channels
 VALID, SAME, SAME_LOWER = "valid", "same", "same_lower"
 
 
