@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from photic.base.errors import BadArgument, ShapeMismatch
 from photic.ir.dim import Dim, at_most
 from photic.ir.view import Bound, View, axis_variables, composed
@@ -106,9 +108,17 @@ def diag_embed(x: Value, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Ten
     checked_axis("diag_embed", -1, value.ndim)
     axes = checked_axes("diag_embed", (dim1, dim2), value.ndim + 1)
     extent = value.shape[-1] + abs(offset)
-    laid = moved(value, _on_rows, extent, extent, offset)
-    inside = on_diagonal(extent, extent, offset)
-    return moveaxis(where(inside, laid, in_dtype(0, value.dtype)), (-2, -1), axes)
+    return _set_diagonal(in_dtype(0, value.dtype), value, (extent, extent), offset, axes)
+
+
+def _set_diagonal(
+    x: Tensor, line: Tensor, sizes: tuple[Dim, Dim], offset: int, axes: Sequence[int]
+) -> Tensor:
+    """``x`` with lines on a diagonal of two axes of these sizes."""
+    laid = moved(line, _on_rows, *sizes, offset)
+    inside = expanded(on_diagonal(*sizes, offset), laid.shape)
+    placed = [moveaxis(one, (-2, -1), axes) for one in (inside, laid)]
+    return where(placed[0], placed[1], x)
 
 
 def _on_rows(view: View, rows: Dim, columns: Dim, offset: int) -> View:
@@ -139,12 +149,9 @@ def diagonal_scatter(x: Value, src: Value, offset: int = 0, dim1: int = 0, dim2:
     """
     value = tensor(x, "diagonal_scatter")
     axes = checked_axes("diagonal_scatter", (dim1, dim2), value.ndim)
-    matrices = moveaxis(value, axes, (-2, -1))
-    rows, columns = matrices.shape[-2:]
     part = in_dtype(src, value.dtype)
-    shape = diagonal(matrices, offset, -2, -1).shape
+    shape = diagonal(value, offset, *axes).shape
     if part.ndim and part.shape != shape:
         raise ShapeMismatch(op="diagonal_scatter", left=shape, right=part.shape)
-    laid = moved(expanded(part, shape), _on_rows, rows, columns, offset)
-    result = where(on_diagonal(rows, columns, offset), laid, matrices)
-    return moveaxis(result, (-2, -1), axes)
+    sizes = value.shape[axes[0]], value.shape[axes[1]]
+    return _set_diagonal(value, expanded(part, shape), sizes, offset, axes)

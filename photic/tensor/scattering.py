@@ -138,6 +138,20 @@ def _multiplied(given: Scatter) -> Tensor:
     return result.astype(dtype)
 
 
+def _averaged(given: Scatter, own: int = 0) -> Tensor:
+    """The sum of ``x`` and the values by their count, and ``own`` more; of integers rounded down.
+
+    Where there is nothing to count it divides by 0.
+    """
+    dtype = given.x.dtype
+    wide = accumulated(dtype)
+    values = given.values.astype(wide)
+    total = given.x.astype(wide) + given.reduced("sum", values)
+    count = given.reduced("sum", expanded(number(1, INT64), given.places.shape)) + own
+    by = divide if dtype.kind == "float" else floor_divide
+    return by(total, count.astype(wide)).astype(dtype)
+
+
 @dataclass(frozen=True, slots=True)
 class Reduction:
     """How values join what is at their place; ``start`` is what changes none of them."""
@@ -148,6 +162,7 @@ class Reduction:
 
 _ADD = Reduction(_added, lambda dtype: 0)
 _MULTIPLY = Reduction(_multiplied, lambda dtype: 1)
+_MEAN = Reduction(lambda given: _averaged(given, 1), lambda dtype: 0)
 _MAX = Reduction(_largest, _lowest)
 _MIN = Reduction(_smallest, _highest)
 _SET = Reduction(_written, lambda dtype: 0)
@@ -210,27 +225,12 @@ def scatter_reduce(
         lines = (ravel(places), ravel(source))
         return reshape(scatter_reduce(ravel(value), dim, *lines, reduce, include_self), ())
     given = _scatter("scatter_reduce", value, dim, places, source)
-    chosen = _ADD if reduce == "mean" else _reduction("scatter_reduce", reduce)
-    if not include_self:
-        nothing = expanded(number(chosen.start(value.dtype), value.dtype), value.shape)
-        given = replace(given, x=nothing)
-    result = chosen.rule(given)
-    if reduce == "mean":
-        result = _divided(result, _count(given) + int(include_self))
-    return result if include_self else where(less(given.last(), 1), value, result)
-
-
-def _count(given: Scatter) -> Tensor:
-    """How many values each place gets."""
-    return given.reduced("sum", expanded(number(1, INT64), given.places.shape))
-
-
-def _divided(total: Tensor, count: Tensor) -> Tensor:
-    """A mean; places without values are divided by 0 and not looked at."""
-    if total.dtype.kind == "float":
-        wide = accumulated(total.dtype)
-        return divide(total.astype(wide), count.astype(wide)).astype(total.dtype)
-    return floor_divide(total, count.astype(total.dtype))
+    chosen = _MEAN if reduce == "mean" else _reduction("scatter_reduce", reduce)
+    if include_self:
+        return chosen.rule(given)
+    nothing = expanded(number(chosen.start(value.dtype), value.dtype), value.shape)
+    result = (_averaged if reduce == "mean" else chosen.rule)(replace(given, x=nothing))
+    return where(less(given.last(), 1), value, result)
 
 
 def _checked(op: str, x: Value, index: Places, src: Value) -> tuple[Tensor, Tensor, Tensor]:
