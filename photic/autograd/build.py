@@ -6,12 +6,12 @@ law may drop a NaN or an infinity that is multiplied by a constant 0; nothing el
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from functools import reduce
 
 import numpy as np
 
+from photic.ir import dim as dims
 from photic.ir import graph
 from photic.ir.dim import Dim
 from photic.ir.dtype import BOOL, FLOAT32, DType
@@ -73,6 +73,17 @@ def selected(x: Operand, axis: int, at: int) -> Operand:
     return seen(x, shape, [*variables[:axis], at, *variables[axis:]], [Bound(at, x.shape[axis])])
 
 
+def joined(x: Operand, first: int) -> Operand:
+    """The axes from ``first`` on as one, in row-major order."""
+    shape = (*x.shape[:first], dims.product(x.shape[first:]))
+    *index, rest = axis_variables(shape)
+    places: list[Dim] = []
+    for extent in reversed(x.shape[first + 1 :]):
+        places.append(dims.mod(rest, extent))
+        rest = dims.floordiv(rest, extent)
+    return seen(x, shape, [*index, rest, *reversed(places)])
+
+
 def backwards(x: Operand) -> Operand:
     """The leading axis from its end to its start."""
     first, *rest = axis_variables(x.shape)
@@ -110,9 +121,12 @@ def times(left: Operand, right: Operand) -> Operand:
     return operand(graph.binary("mul", left, right))
 
 
+_TRUE = number(True, BOOL, ())
+
+
 def product(values: Iterable[Operand]) -> Operand:
-    """The product of one or more values, from left to right."""
-    return reduce(times, values)
+    """The product of values from left to right; of none, true."""
+    return reduce(times, values, _TRUE)
 
 
 def scaled(x: Operand, factor: float) -> Operand:
@@ -152,11 +166,6 @@ def less_number(left: float | Operand, right: float | Operand) -> Operand:
 def negated(mask: Operand) -> Operand:
     """The opposite of a bool."""
     return less(mask, number(True, BOOL, mask.shape))
-
-
-def is_finite(x: Operand) -> Operand:
-    """True where a float is neither nan nor infinite."""
-    return times(less_number(x, math.inf), less_number(-math.inf, x))
 
 
 def in_dtype(x: Operand, dtype: DType) -> Operand:

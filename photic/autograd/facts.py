@@ -27,7 +27,8 @@ class Sign(IntEnum):
 
     ANY = 0
     NOT_NEGATIVE = 1
-    POSITIVE = 2
+    EXPONENTIAL = 2  # 0 only where an exponent is -inf or too small
+    POSITIVE = 3
 
 
 @dataclass(slots=True)
@@ -128,7 +129,7 @@ def _cast_sign(node: Node, facts: Facts) -> Sign:
 _SIGNS: dict[str, Callable[[Node, Facts], Sign]] = {
     "constant": _constant_sign,
     "iota": lambda node, facts: Sign.NOT_NEGATIVE,
-    "exp2": lambda node, facts: Sign.POSITIVE,
+    "exp2": lambda node, facts: Sign.EXPONENTIAL,
     "sqrt": _root_sign,
     "recip": _operand_sign,
     "mul": _product_sign,
@@ -169,8 +170,8 @@ _BLOWS_UP: dict[str, Callable[[Node, Facts], bool]] = {
     "scan": _never,
     "item": _never,
     "less_than": _never,
-    "recip": _unless(Sign.POSITIVE),
-    "log2": _unless(Sign.POSITIVE),
+    "recip": _unless(Sign.EXPONENTIAL),
+    "log2": _unless(Sign.EXPONENTIAL),
     "sqrt": _unless(Sign.NOT_NEGATIVE),
     "mod": _quotient,
 }

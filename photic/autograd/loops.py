@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from photic.autograd import build
 from photic.autograd.facts import is_stop
-from photic.autograd.rewrite import merged
+from photic.autograd.rewrite import merged, substituted
 from photic.autograd.term import Term
 from photic.ir import graph
 from photic.ir.graph import Named, Node, Operand, Scan, dependents, operand, topological
@@ -75,8 +75,9 @@ def pull_scan(
 ) -> Iterable[tuple[Operand, Term]]:
     """The gradients of what a scan reads, from those of some of its results."""
     loop = _taken_apart(node)
-    back = _backward(loop, _level(node), results, is_wanted, gradients)
-    known = _begun_with(loop, back)
+    level = _level(node)
+    back = _backward(loop, level, results, is_wanted, gradients)
+    known, outputs = _begun_with(loop, level, back.outputs)
     sequences = [*known.values(), *(results[k] for k in back.rows)]
     ends = [results.get(k) or _zero(slot) for k, slot in back.after.items()]
     last = graph.scan(
@@ -85,7 +86,7 @@ def pull_scan(
         list(map(build.backwards, sequences)),
         [*back.after.values(), *back.sums.values()],
         [*known, *back.rows.values()],
-        back.outputs,
+        outputs,
     )
     values = [operand(one) for one in last]
     targets = [*(loop.first[k] for k in back.after), *back.sums]
@@ -133,20 +134,27 @@ def _varying(loop: _Loop, is_wanted: Callable[[Node], bool]) -> set[Node]:
         found |= more
 
 
-def _begun_with(loop: _Loop, back: _Back) -> dict[Node, Operand]:
-    """For each slot of the body that the backward one reads, all its values in order."""
+def _begun_with(
+    loop: _Loop, level: int, outputs: Sequence[Operand]
+) -> tuple[dict[Node, Operand], tuple[Operand, ...]]:
+    """For each slot that the backward body reads, all its values in order; the body over these.
+
+    What was carried forward has a slot of its own there, as it is a sequence now.
+    """
     body = loop.body
-    read = set(topological([one.node for one in back.outputs]))
-    carried = [slot for slot in body.carried if slot in read]
+    read = set(topological([one.node for one in outputs]))
+    carried = {slot: k for k, slot in enumerate(body.carried) if slot in read}
+    begun = {slot: _slot(level, "begun", k, slot) for slot, k in carried.items()}
     known: dict[Node, Operand] = {}
-    if carried:
-        outputs = (*body.outputs, *map(operand, carried))
+    if begun:
+        all_outputs = (*body.outputs, *map(operand, begun))
         slots = (body.carried, body.sliced)
-        forward = graph.scan(body.trips, loop.first, loop.sequences, *slots, outputs)
-        stacked = forward[len(body.outputs) :]
-        known |= {slot: operand(one) for slot, one in zip(carried, stacked, strict=True)}
+        forward = graph.scan(body.trips, loop.first, loop.sequences, *slots, all_outputs)
+        stacked = map(operand, forward[len(body.outputs) :])
+        known |= dict(zip(begun.values(), stacked, strict=True))
     pairs = zip(body.sliced, loop.sequences, strict=True)
-    return known | {slot: one for slot, one in pairs if slot in read}
+    known |= {slot: one for slot, one in pairs if slot in read}
+    return known, substituted(outputs, begun)
 
 
 def _slot(level: int, what: str, number: int, like: Node | Operand) -> Node:

@@ -72,7 +72,7 @@ def _recip(node: Node, given: Term, facts: Facts) -> Found:
     """``-1/x**2``; nothing where 1/x is infinite."""
     (x,), y = node.operands, operand(node)
     if facts.sign(x) < Sign.POSITIVE:
-        given = term.where(given, build.is_finite(y))
+        given = term.where(given, _is_finite(y, facts))
     yield x, term.scaled(term.times(term.times(given, y), y), -1.0)
 
 
@@ -111,7 +111,15 @@ def _finite(x: Operand, facts: Facts) -> Operand:
     if not facts.may_blow_up(x) or build.value_of(x) is not None:
         return x
     plain = operand(x.node)
-    return Operand(build.masked(build.is_finite(plain), plain).node, x.view)
+    return Operand(build.masked(_is_finite(plain, facts), plain).node, x.view)
+
+
+def _is_finite(x: Operand, facts: Facts) -> Operand:
+    """True where a float is neither nan nor infinite."""
+    below = build.less_number(x, math.inf)
+    if facts.sign(x) >= Sign.NOT_NEGATIVE:
+        return below
+    return build.times(below, build.less_number(-math.inf, x))
 
 
 def _mod(node: Node, given: Term, facts: Facts) -> Found:

@@ -84,12 +84,10 @@ def brought(term: Term, view: View, source: Shape) -> Term:
     if is_identity(view, source):
         return replace(term, factors=(term.value,))
     if not moves_only(view, source):
-        first, *others = term.factors
-        if not term.is_masked and term.masks:
-            first = build.masked(build.product(term.masks), first)
-        found = transposed(view, source, (first, *others))
+        pending = () if term.is_masked else term.masks
+        found = transposed(view, source, term.factors, pending)
         return Term((found.value,), term.number * found.factor)
-    found = transposed(view, source, term.factors)
+    found = transposed(view, source, term.factors, ())
     masks = tuple(laid(one, view, source) for one in term.masks)
     is_masked = term.is_masked or not masks
     if found.within is not None:

@@ -16,8 +16,9 @@ from photic.autograd.solve import Solution, solve
 from photic.ir import dim as dims
 from photic.ir.dim import Atom, Dim, Var
 from photic.ir.dtype import BOOL
-from photic.ir.graph import Operand, iota_node
+from photic.ir.graph import Node, Operand, iota_node
 from photic.ir.view import Bound, Shape, View, axis_variables
+from photic.ir.walk import parts_first
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,23 +46,42 @@ def laid(x: Operand, view: View, source: Shape) -> Operand:
     return _seen(x, found)
 
 
-def transposed(view: View, source: Shape, factors: Sequence[Operand]) -> Transposed:
-    """The sum, over all that reads an element of the source, of the product of some values."""
+def transposed(
+    view: View, source: Shape, factors: Sequence[Operand], masks: Sequence[Operand]
+) -> Transposed:
+    """The sum, over all that reads an element of the source, of the masked product of some values.
+
+    Where nothing is summed the masks are left to the caller.
+    """
     rank, found = len(source), solve(view, source)
     if found is None:
-        return Transposed(_by_places(view, source, build.product(factors)), 1, None)
+        value = build.masked(build.product(masks), build.product(factors))
+        return Transposed(_by_places(view, source, value), 1, None)
     if len(found.shape) == rank:
         everywhere = build.number(True, BOOL, ())
         mask = build.seen(everywhere, source, (), found.bounds)
         within = mask if mask.view.bounds else None
         return Transposed(build.product(_seen(one, found) for one in factors), 1, within)
-    count, found = _without_copies(found, rank, factors)
-    value = build.product(_seen(one, found) for one in factors)
+    count, found = _without_copies(found, rank, (*masks, *factors))
+    seen = [[_seen(one, found) for one in each] for each in (masks, factors)]
+    if any(_asks_for_place(one.node) for one in masks):  # a scatter has one axis of terms
+        seen = [[build.joined(one, rank) for one in each] for each in seen]
+    value = build.masked(build.product(seen[0]), build.product(seen[1]))
     return Transposed(build.summed(value, rank), count, None)
 
 
 def _seen(x: Operand, found: Solution) -> Operand:
     return build.seen(x, found.shape, found.index, found.bounds)
+
+
+def _asks_for_place(mask: Node) -> bool:
+    """True if a mask compares with the places of an axis, as a lookup does."""
+    below = parts_first([mask], _bool_parts, ())
+    return any(one.node.op == "iota" for node in below for one in node.operands)
+
+
+def _bool_parts(node: Node) -> list[Node]:
+    return [one.node for one in node.operands if one.dtype == BOOL]
 
 
 # --- sums of equal terms --------------------------------------------------------------------
