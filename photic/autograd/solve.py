@@ -17,6 +17,7 @@ import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from math import gcd
 
 from photic.ir import dim as dims
 from photic.ir.dim import Atom, Dim, FloorDiv, Mod, Symbol, Var, at_most, coefficient_of, var
@@ -278,8 +279,30 @@ def _digit_by_digit(system: _System, rest: Dim, terms: list[Term]) -> None:
             continue
         longest = max(others, key=lambda term: _most_of(_reach([term])))
         freed = min(terms[0], longest, key=lambda term: _most(term[1]))
+        if len(terms) == 2 and _in_steps(system, rest, freed, terms[freed is terms[0]]):
+            return
         rest = rest - dims.mul(freed[0], system.set_free(freed[1]))
         terms.remove(freed)
+
+
+def _in_steps(system: _System, rest: Dim, freed: Term, kept: Term) -> bool:
+    """Of two unknowns, free one in steps of the other's stride; False where that does not help.
+
+    ``rest = a*u + b*v`` tells ``u`` modulo b, if a and b have no common divisor: only every b-th
+    ``u`` is tried.
+    """
+    (near, one), (far, other) = freed, kept
+    if not (isinstance(near, int) and isinstance(far, int)) or far == 1 or gcd(near, far) != 1:
+        return False
+    first = dims.mod(dims.mul(rest, pow(near, -1, far)), far)
+    count = dims.floordiv(one.extent + far - 1, far)
+    step = axis_variable(system.rank + len(system.free), count)
+    system.free.append(count)
+    system.known[one] = dims.mul(step, far) + first
+    left = rest if near == 1 else rest - dims.mul(first, near)
+    system.known[other] = dims.floordiv(left, far) - dims.mul(step, near)
+    system.bounds += [(system.known[one], one.extent), (system.known[other], other.extent)]
+    return True
 
 
 def _by_stride(terms: Iterable[Term]) -> list[Term]:

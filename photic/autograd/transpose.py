@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from photic.autograd import build
+from photic.autograd.padding import padded
 from photic.autograd.solve import Solution, solve
 from photic.ir import dim as dims
 from photic.ir.dim import Atom, Dim, Var
@@ -63,11 +64,22 @@ def transposed(
         within = mask if mask.view.bounds else None
         return Transposed(build.product(_seen(one, found) for one in factors), 1, within)
     count, found = _without_copies(found, rank, (*masks, *factors))
-    seen = [[_seen(one, found) for one in each] for each in (masks, factors)]
+    values = padded([_seen(one, found) for one in factors], rank)
+    seen = [[_seen(one, found) for one in masks], [values[0], *map(_freed, values[1:])]]
     if any(_asks_for_place(one.node) for one in masks):  # a scatter has one axis of terms
         seen = [[build.joined(one, rank) for one in each] for each in seen]
     value = build.masked(build.product(seen[0]), build.product(seen[1]))
     return Transposed(build.summed(value, rank), count, None)
+
+
+def _freed(x: Operand) -> Operand:
+    """A factor without bounds, if it is read inside its node all the same.
+
+    Outside of them the first factor is nothing, so that another may be anything finite.
+    """
+    pairs = zip(x.view.index, x.node.shape, strict=True)
+    is_inside = all(dims.is_within(at, extent) for at, extent in pairs)
+    return Operand(x.node, View(x.shape, x.view.index)) if is_inside else x
 
 
 def _seen(x: Operand, found: Solution) -> Operand:
