@@ -1,4 +1,4 @@
-"""Hyperbolic functions, the error function and the gates of neural networks.
+"""Hyperbolic functions and the smooth gates of neural networks.
 
 Composed as in ``elementary.py``: within 4 ulp in float32, halves through float32. ``gelu`` and
 ``silu`` multiply by x last, so where their gate is small their error is that of the gate.
@@ -7,12 +7,18 @@ Composed as in ``elementary.py``: within 4 ulp in float32, halves through float3
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from photic.base.errors import BadArgument
 from photic.ir.dtype import FLOAT32, FLOAT64, DType
 from photic.tensor.compare import limited, maximum
-from photic.tensor.elementary import exp_of_at_most_0, exp_times_power, expm1, log1p, polynomial
+from photic.tensor.elementary import (
+    exp_of_at_most_0,
+    exp_times_power,
+    expm1_in_range,
+    log1p,
+    polynomial,
+)
+from photic.tensor.error_functions import erf
 from photic.tensor.primitive import in_float32, less, masked, reciprocal, where
 from photic.tensor.rounding import abs
 from photic.tensor.tensor import Tensor, Value
@@ -35,9 +41,10 @@ def _minus_magnitude(x: Tensor) -> Tensor:
 @in_float32
 def tanh(x: Tensor) -> Tensor:
     """The hyperbolic tangent. tanh(-0) = -0, tanh(inf) = 1."""
-    grown = expm1(limited(abs(x), 0.0, TANH_ONE) * 2.0)
+    magnitude = abs(x)
+    grown = expm1_in_range(where(less(TANH_ONE, magnitude), TANH_ONE, magnitude) * 2.0)
     result = _with_sign(x, grown * reciprocal(grown + 2.0))
-    return where(less(abs(x), TANH_X[x.dtype]), x, result)
+    return where(less(magnitude, TANH_X[x.dtype]), x, result)
 
 
 SINH_TERMS: dict[DType, int] = {FLOAT32: 6, FLOAT64: 10}
@@ -60,102 +67,6 @@ def cosh(x: Tensor) -> Tensor:
     """The hyperbolic cosine: e**|x|/2 and its quarter inverse. cosh(inf) = inf."""
     grown = exp_times_power(abs(x), -1)
     return grown + reciprocal(grown) * 0.25
-
-
-# --- error function -------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class ErrorFit:
-    """erf in one dtype: ``x + x*near(x*x)`` for |x| < 1, else ``1 - exp(-far(u))``.
-
-    ``u = (|x| - middle)/half``; from ``last`` on erf is 1. Fitted by weighted least squares on
-    Chebyshev nodes in 60 digits, reweighted towards the smallest largest error; relative errors
-    of erf by the fits alone: 1.2e-9 and 3e-17.
-    """
-
-    near: tuple[float, ...]
-    far: tuple[float, ...]
-    middle: float
-    half: float
-    last: float
-
-
-ERROR_FITS: dict[DType, ErrorFit] = {
-    FLOAT32: ErrorFit(
-        near=(
-            0.12837916572499129,
-            -0.37612625812334933,
-            0.1128358501357285,
-            -0.0268538062895648,
-            0.0051883169668399158,
-            -0.00080100995255345124,
-            7.8535508531779196e-5,
-        ),
-        far=(
-            0.00034066020363745435,
-            1.1270927883521481,
-            0.63813869103497881,
-            0.10311224149206432,
-            -0.021840767488167903,
-            0.0029483543121984198,
-            -0.00018645229038780412,
-        ),
-        middle=0.0,
-        half=1.0,
-        last=4.0,
-    ),
-    FLOAT64: ErrorFit(
-        near=(
-            0.12837916709551257,
-            -0.37612638903183519,
-            0.11283791670944178,
-            -0.026866170643110511,
-            0.0052239776061109304,
-            -0.00085483259289667864,
-            0.00012055293566893536,
-            -1.4924712116821591e-5,
-            1.6447129367564973e-6,
-            -1.6206297461134702e-7,
-            1.3710912237797575e-8,
-            -7.7793453126988801e-10,
-        ),
-        far=(
-            14.112437402178974,
-            18.165248970858212,
-            6.0422065789636759,
-            0.081650763339157254,
-            -0.034128892375249549,
-            0.014386136486012076,
-            -0.0059350681802468031,
-            0.0024390626621539743,
-            -0.00080777675831087798,
-            0.00017779409224428413,
-            -0.00089321119153433979,
-            -0.001718299985374222,
-            -0.002250357328561536,
-            -0.0018944621835975056,
-            -0.0010080604955010021,
-            -0.00031604974594769202,
-            -4.1189357137439605e-5,
-        ),
-        middle=3.5,
-        half=2.5,
-        last=6.0,
-    ),
-}
-
-
-@in_float32
-def erf(x: Tensor) -> Tensor:
-    """The error function. erf(-0) = -0, erf(inf) = 1."""
-    fit = ERROR_FITS[x.dtype]
-    near = limited(x, -1.0, 1.0)
-    inner = near + near * polynomial(near * near, fit.near)
-    far = limited(abs(x), 1.0, fit.last)
-    scaled = far if fit.half == 1 else (far - fit.middle) * (1 / fit.half)
-    outer = 1.0 - exp_of_at_most_0(-polynomial(scaled, fit.far))
-    return where(less(abs(x), 1.0), inner, _with_sign(x, outer))
 
 
 # --- gates ----------------------------------------------------------------------------------
