@@ -131,11 +131,12 @@ def _multiplied(given: Scatter) -> Tensor:
 
     def step(table: Tensors, slices: Tensors) -> tuple[Tensors, Tensors]:
         place, value = slices
-        return (where(equal(line, place), table[0] * value, table[0]),), ()
+        factor = expanded(where(equal(line, place), value, 1), given.x.shape)
+        return (table[0] * ravel(factor),), ()
 
-    start = given.x.astype(accumulated(dtype))
+    start = ravel(given.x).astype(accumulated(dtype))
     (result,), _ = scan(step, [start], [lines[0], lines[1].astype(start.dtype)])
-    return result.astype(dtype)
+    return reshape(result, given.x.shape).astype(dtype)
 
 
 def _averaged(given: Scatter, own: int = 0) -> Tensor:
