@@ -225,6 +225,18 @@ WRITTEN = (
         aten=("slice_scatter", "select_scatter", "index_copy"),
     ),
     Entry(
+        "stop_gradient",
+        ph.stop_gradient,
+        lambda x: x,
+        with_specials((), (0,), (7,), (3, 33)),
+        ALL,
+        ulps=0,
+        gradient="none: that is what it is for",
+        onnx=("Identity",),
+        aten=("detach",),
+        sizes=("n",),
+    ),
+    Entry(
         "size",
         lambda x: (ph.size(x.shape[0]), ph.size(x.shape[0] * 2 + 1)),
         lambda x: (np.array(len(x)), np.array(2 * len(x) + 1)),

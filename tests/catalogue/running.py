@@ -28,7 +28,8 @@ from photic.forms.eval import evaluate
 from photic.ir.dim import Dim
 from photic.ir.graph import Graph
 
-MOST = 2**16  # the largest symbolic size
+# The largest size of one symbol, of each of two, three, ...: a product of all fits in memory.
+MOST = (2**14, 2**11, 2**7, 2**6, 2**4)
 OUTPUTS = 20  # of one compiled program
 SHOWN = 8  # faults of one test
 
@@ -147,18 +148,26 @@ def built(job: Job, prefix: str, *, symbolic: bool) -> Built:
 
 def symbolic_shapes(job: Job, prefix: str) -> list[tuple[Dim, ...]]:
     """The shapes that the entry's ``sizes`` name: one size for each name."""
-    return [tuple(_size(word, prefix) for word in words.split()) for words in job.entry.sizes]
+    most = _most(job.entry)
+    return [tuple(_size(word, prefix, most) for word in words.split()) for words in job.entry.sizes]
 
 
-def _size(word: str, prefix: str) -> Dim:
+def _most(entry: Entry) -> int:
+    """The largest size of the entry's symbols: a product of all of them fits in memory."""
+    words = {word.rstrip("+") for words in entry.sizes for word in words.split()}
+    return MOST[len([word for word in words if not word.isdigit()]) - 1]
+
+
+def _size(word: str, prefix: str, most: int) -> Dim:
     if word.isdigit():
         return int(word)
-    return ph.dim(prefix + word.rstrip("+"), int(word.endswith("+")), MOST)
+    return ph.dim(prefix + word.rstrip("+"), int(word.endswith("+")), most)
 
 
 def sizes_of_case(job: Job) -> dict[str, int] | None:
     """What each named size is in this case; None where the case does not have the shapes."""
     found: dict[str, int] = {}
+    most = _most(job.entry)
     if not job.entry.sizes or len(job.entry.sizes) != len(job.case):
         return None
     for words, array in zip(job.entry.sizes, job.case, strict=True):
@@ -168,7 +177,7 @@ def sizes_of_case(job: Job) -> dict[str, int] | None:
         for word, extent in zip(axes, array.shape, strict=True):
             name, least = word.rstrip("+"), int(word.endswith("+"))
             wanted = int(word) if word.isdigit() else found.setdefault(name, extent)
-            if extent != wanted or extent < least:
+            if extent != wanted or not least <= extent <= most:
                 return None
     return {name: extent for name, extent in found.items() if not name.isdigit()}
 
