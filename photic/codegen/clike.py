@@ -58,6 +58,11 @@ def scratch_starts(nest: Nest) -> list[int]:
     return list(accumulate((aligned_bytes(one, ROW_MAJOR) for one in nest.scratch), initial=0))
 
 
+def scratch_stride(nests: dict[str, Nest]) -> int:
+    """Bytes of scratch that each thread needs."""
+    return max((scratch_starts(one)[-1] for one in nests.values()), default=0)
+
+
 def _dims(parts: Iterable[Part]) -> Iterator[Dim]:
     """Every index, extent and limit of the parts."""
     for part in parts:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from photic.base.settings import text_setting
 from photic.base.trace import Lazily, emit
-from photic.codegen.entry import scratch_stride
+from photic.codegen.clike import scratch_stride
 from photic.compiler.passes import NOTHING_FOUND, PASSES, Compilation, Pass, check_order
 from photic.forms.nest_text import print_nest
 from photic.ir.dim import bounds, mul, product

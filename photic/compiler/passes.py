@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from photic.codegen.clike import Source
-from photic.codegen.entry import Addresses
+from photic.codegen.dialect import Addresses
 from photic.compiler.memory import MemoryPlan, plan_memory
 from photic.compiler.source import rendered
 from photic.forms.constants import evaluate_constants

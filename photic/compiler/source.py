@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from photic.codegen.clike import Source, render
-from photic.codegen.dialect import Dialect
-from photic.codegen.entry import Addresses, entry_source
+from photic.codegen.dialect import Addresses, Dialect
 from photic.ir.nest import Nest
 from photic.ir.program import Program
 
@@ -16,5 +15,5 @@ def rendered(
     sources = {name: render(one, addresses.sizes, dialect) for name, one in nests.items()}
     needs = frozenset(need for one in sources.values() for need in one.needs)
     texts = [one.text for one in sources.values()]
-    entry = entry_source(program, nests, addresses)
+    entry = dialect.entry(program, nests, addresses)
     return sources, "\n".join([dialect.head, dialect.prelude(needs), *texts, entry])

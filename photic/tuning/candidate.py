@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from photic.codegen.dialect import Dialect
-from photic.codegen.entry import Addresses, scratch_stride
+from photic.codegen.clike import scratch_stride
+from photic.codegen.dialect import Addresses, Dialect
 from photic.compiler.source import rendered
 from photic.ir.dim import Symbol
 from photic.ir.index import Buffer

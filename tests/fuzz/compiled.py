@@ -17,13 +17,15 @@ from dataclasses import dataclass, field
 import numpy as np
 from fuzz.movements import Array, number
 
-from photic.codegen.entry import POOL, Addresses, entry_source, scratch_stride
+from photic.codegen.clike import scratch_stride
+from photic.codegen.dialect import Addresses
 from photic.compiler.passes import PASSES, Compilation
 from photic.forms.program_check import check_program
 from photic.ir.graph import Graph
 from photic.ir.program import Program, name_of
 from photic.loops.layout import elements
 from photic.loops.target import Machine
+from photic.targets.c.entry import POOL, entry_source
 from photic.targets.c.pool import pool
 from photic.targets.c.toolchain import load_library
 from photic.targets.registry import Target, target_named

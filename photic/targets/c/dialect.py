@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from photic.codegen.dialect import Dialect
+from photic.targets.c.entry import entry_source
 from photic.targets.c.numerics import prelude
 
 HEAD = """\
@@ -30,4 +31,5 @@ DIALECT = Dialect(
     ),
     pointer="*restrict {name} = buffers[{number}];",
     head=HEAD,
+    entry=entry_source,
 )

@@ -7,10 +7,10 @@ split never changes a result: each parallel item is computed in one order, whoev
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
-from photic.codegen.clike import scratch_starts
+from photic.codegen.clike import scratch_stride
+from photic.codegen.dialect import Addresses
 from photic.codegen.words import Words, dim_text, size_name
 from photic.ir.dim import product
 from photic.ir.nest import Nest, parallel_loops
@@ -19,21 +19,6 @@ from photic.loops.layout import elements
 
 SMALL_WORK = 32768  # operations; less than this is not worth waking a thread for
 POOL = Path(__file__).with_name("entry.h").read_text(encoding="utf-8")
-
-
-@dataclass(frozen=True, slots=True)
-class Addresses:
-    """Where buffers are: a slot of the table, or an offset (bytes) in the arena."""
-
-    slots: dict[str, int]
-    offsets: dict[str, int]
-    sizes: dict[str, int]
-
-    def text(self, name: str) -> str:
-        """The address of a buffer in the entry function."""
-        if name in self.slots:
-            return f"buffers[{self.slots[name]}]"
-        return f"arena + {self.offsets[name]}ll"
 
 
 def entry_source(program: Program, nests: dict[str, Nest], addresses: Addresses) -> str:
@@ -50,11 +35,6 @@ def entry_source(program: Program, nests: dict[str, Nest], addresses: Addresses)
             words.line(f"const int64_t {size_name(symbol)} = sizes[{slot}];")
         _steps(words, program, program.steps, nests, addresses)
     return "\n".join(words.lines) + "\n"
-
-
-def scratch_stride(nests: dict[str, Nest]) -> int:
-    """Bytes of scratch that each thread needs."""
-    return max((scratch_starts(one)[-1] for one in nests.values()), default=0)
 
 
 def _steps(
