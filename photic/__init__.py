@@ -28,14 +28,23 @@ _MODULES: dict[str, str] = {
     "photic.tensor.rounding": """
         floor ceil trunc frac round abs sign square signbit copysign heaviside
     """,
-    "photic.tensor.elementary": "exp expm1 log log10 log1p rsqrt",
+    "photic.tensor.elementary": """
+        exp expm1 log log10 log1p rsqrt logaddexp logaddexp2 xlogy
+        deg2rad rad2deg radians degrees
+    """,
     "photic.tensor.waves": "cos tan sinc",
     "photic.tensor.inverse_functions": """
         asin acos atan atan2 asinh acosh atanh logit
         arcsin arccos arctan arctan2 arcsinh arccosh arctanh
     """,
     "photic.tensor.error_functions": "erf erfc erfinv",
-    "photic.tensor.activations": "tanh sinh cosh sigmoid silu relu softplus gelu",
+    "photic.tensor.activations": """
+        tanh sinh cosh sigmoid silu relu softplus gelu mish log_sigmoid elu celu selu tanhshrink
+    """,
+    "photic.tensor.gates": """
+        leaky_relu prelu relu6 hardtanh hardsigmoid hardswish softsign softshrink hardshrink
+        threshold glu
+    """,
     "photic.tensor.powers": "power",
     "photic.tensor.bitwise": """
         bitwise_not bitwise_and bitwise_or bitwise_xor left_shift right_shift

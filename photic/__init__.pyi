@@ -18,14 +18,32 @@ from photic.autograd.handles import (
 from photic.autograd.handles import (
     vjp as vjp,
 )
+from photic.tensor.activations import (
+    celu as celu,
+)
 from photic.tensor.activations import cosh as cosh
+from photic.tensor.activations import (
+    elu as elu,
+)
 from photic.tensor.activations import gelu as gelu
+from photic.tensor.activations import (
+    log_sigmoid as log_sigmoid,
+)
+from photic.tensor.activations import (
+    mish as mish,
+)
 from photic.tensor.activations import relu as relu
+from photic.tensor.activations import (
+    selu as selu,
+)
 from photic.tensor.activations import sigmoid as sigmoid
 from photic.tensor.activations import silu as silu
 from photic.tensor.activations import sinh as sinh
 from photic.tensor.activations import softplus as softplus
 from photic.tensor.activations import tanh as tanh
+from photic.tensor.activations import (
+    tanhshrink as tanhshrink,
+)
 from photic.tensor.adaptive import adaptive_avg_pool as adaptive_avg_pool
 from photic.tensor.adaptive import adaptive_avg_pool1d as adaptive_avg_pool1d
 from photic.tensor.adaptive import adaptive_avg_pool2d as adaptive_avg_pool2d
@@ -108,12 +126,33 @@ from photic.tensor.diagonals import trace as trace
 from photic.tensor.diagonals import tri as tri
 from photic.tensor.diagonals import tril as tril
 from photic.tensor.diagonals import triu as triu
+from photic.tensor.elementary import (
+    deg2rad as deg2rad,
+)
+from photic.tensor.elementary import (
+    degrees as degrees,
+)
 from photic.tensor.elementary import exp as exp
 from photic.tensor.elementary import expm1 as expm1
 from photic.tensor.elementary import log as log
 from photic.tensor.elementary import log1p as log1p
 from photic.tensor.elementary import log10 as log10
+from photic.tensor.elementary import (
+    logaddexp as logaddexp,
+)
+from photic.tensor.elementary import (
+    logaddexp2 as logaddexp2,
+)
+from photic.tensor.elementary import (
+    rad2deg as rad2deg,
+)
+from photic.tensor.elementary import (
+    radians as radians,
+)
 from photic.tensor.elementary import rsqrt as rsqrt
+from photic.tensor.elementary import (
+    xlogy as xlogy,
+)
 from photic.tensor.error_functions import (
     erf as erf,
 )
@@ -122,6 +161,39 @@ from photic.tensor.error_functions import (
 )
 from photic.tensor.error_functions import (
     erfinv as erfinv,
+)
+from photic.tensor.gates import (
+    glu as glu,
+)
+from photic.tensor.gates import (
+    hardshrink as hardshrink,
+)
+from photic.tensor.gates import (
+    hardsigmoid as hardsigmoid,
+)
+from photic.tensor.gates import (
+    hardswish as hardswish,
+)
+from photic.tensor.gates import (
+    hardtanh as hardtanh,
+)
+from photic.tensor.gates import (
+    leaky_relu as leaky_relu,
+)
+from photic.tensor.gates import (
+    prelu as prelu,
+)
+from photic.tensor.gates import (
+    relu6 as relu6,
+)
+from photic.tensor.gates import (
+    softshrink as softshrink,
+)
+from photic.tensor.gates import (
+    softsign as softsign,
+)
+from photic.tensor.gates import (
+    threshold as threshold,
 )
 from photic.tensor.grids import diag_indices as diag_indices
 from photic.tensor.grids import indices as indices

@@ -7,19 +7,31 @@ Composed as in ``elementary.py``: within 4 ulp in float32, halves through float3
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from photic.base.errors import BadArgument
 from photic.ir.dtype import FLOAT32, FLOAT64, DType
 from photic.tensor.compare import limited, maximum
 from photic.tensor.elementary import (
+    LIFT,
     exp_of_at_most_0,
     exp_times_power,
     expm1_in_range,
+    expm1_of_at_most_0,
     log1p,
     polynomial,
 )
 from photic.tensor.error_functions import erf
-from photic.tensor.primitive import in_float32, less, masked, reciprocal, where
+from photic.tensor.primitive import (
+    accumulated,
+    as_float,
+    in_float32,
+    less,
+    masked,
+    reciprocal,
+    where,
+)
 from photic.tensor.rounding import abs
 from photic.tensor.tensor import Tensor, Value
 
@@ -80,10 +92,47 @@ def sigmoid(x: Tensor) -> Tensor:
     return where(less(x, 0.0), decay * upper, upper)
 
 
+@dataclass(frozen=True, slots=True)
+class Lifted:
+    """What gates of x at least 0 and below are made of; ``lifted`` keeps subnormal numbers' bits.
+
+    ``decay`` is e**-|x|, ``lifted`` that times 2**LIFT.
+    """
+
+    is_negative: Tensor
+    decay: Tensor
+    lifted: Tensor
+
+    def lowered(self, x: Tensor, above: Tensor) -> Tensor:
+        """``above``, or where the gated x is negative ``x`` without its power of two."""
+        return where(self.is_negative, x * 2.0 ** -LIFT[x.dtype], above)
+
+
+def _lifted(x: Tensor) -> Lifted:
+    power = LIFT[x.dtype]
+    lifted = exp_of_at_most_0(_minus_magnitude(x), power)
+    return Lifted(less(x, 0.0), lifted * 2.0**-power, lifted)
+
+
 @in_float32
 def silu(x: Tensor) -> Tensor:
     """x*sigmoid(x). silu(-inf) = nan, as -inf*0."""
-    return x * sigmoid(x)
+    g = _lifted(x)
+    upper = reciprocal(g.decay + 1.0)
+    return g.lowered(x * g.lifted * upper, x * upper)
+
+
+@in_float32
+def mish(x: Tensor) -> Tensor:
+    """x*tanh(softplus(x)). mish(-inf) = nan, as -inf*0."""
+    g = _lifted(x)
+    # with n = e**x*(e**x + 2) it is x*n/(n + 2); where x is positive both are divided by e**2x
+    twice, squared = g.decay * 2.0, g.decay * g.decay
+    above = twice + 1.0
+    bottom = where(g.is_negative, (twice + squared) + 2.0, above + squared * 2.0)
+    share = reciprocal(bottom)
+    below = g.lifted * 2.0 + g.lifted * g.decay
+    return g.lowered(x * below * share, x * above * share)
 
 
 def relu(x: Value) -> Tensor:
@@ -91,10 +140,75 @@ def relu(x: Value) -> Tensor:
     return maximum(x, 0)
 
 
+def softplus(x: Value, beta: float = 1.0) -> Tensor:
+    """log(1 + exp(beta*x))/beta without overflow: softplus(-inf) = 0, softplus(inf) = inf.
+
+    Raises BadArgument for a beta that is not above 0.
+    """
+    if not beta > 0:
+        raise BadArgument(op="softplus", argument="beta", given=beta, expected="above 0")
+    return _wide("softplus", x, lambda value: _softplus(value, beta))
+
+
+def _softplus(x: Tensor, beta: float) -> Tensor:
+    rest = log1p(exp_of_at_most_0(_minus_magnitude(x * beta)))
+    return masked(less(0.0, x), x) + rest * (1 / beta)
+
+
+def _wide(op: str, x: Value, function: Callable[[Tensor], Tensor]) -> Tensor:
+    """The function of x as float, of halves in float32."""
+    value = as_float(x, op)
+    return function(value.astype(accumulated(value.dtype))).astype(value.dtype)
+
+
 @in_float32
-def softplus(x: Tensor) -> Tensor:
-    """log(1 + exp(x)), for large x without overflow. softplus(-inf) = 0, softplus(inf) = inf."""
-    return masked(less(0.0, x), x) + log1p(exp_of_at_most_0(_minus_magnitude(x)))
+def log_sigmoid(x: Tensor) -> Tensor:
+    """log(sigmoid(x)), which is -softplus(-x). log_sigmoid(inf) = -0, log_sigmoid(-inf) = -inf."""
+    return -_softplus(-x, 1.0)
+
+
+# --- units of e**x - 1 below 0 ----------------------------------------------------------------
+
+
+def _unit(x: Tensor, alpha: float, scale: float) -> Tensor:
+    """``scale*x`` above 0, below it ``scale*alpha*(e**x - 1)``."""
+    return where(less(0.0, x), x * scale, expm1_of_at_most_0(x) * (scale * alpha))
+
+
+def elu(x: Value, alpha: float = 1.0) -> Tensor:
+    """x where it is positive, elsewhere ``alpha*(exp(x) - 1)``."""
+    return _wide("elu", x, lambda value: _unit(value, alpha, 1.0))
+
+
+def celu(x: Value, alpha: float = 1.0) -> Tensor:
+    """x where it is positive, elsewhere ``alpha*(exp(x/alpha) - 1)``."""
+    if alpha == 0:
+        raise BadArgument(op="celu", argument="alpha", given=alpha, expected="not 0")
+    inverse = 1 / alpha
+
+    def unit(value: Tensor) -> Tensor:
+        return where(less(0.0, value), value, expm1_of_at_most_0(value * inverse) * alpha)
+
+    return _wide("celu", x, unit)
+
+
+# Klambauer and others, "Self-normalizing neural networks" (2017), equation 14.
+SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
+
+
+@in_float32
+def selu(x: Tensor) -> Tensor:
+    """``elu`` with the alpha and the scale that keep mean 0 and variance 1."""
+    return _unit(x, SELU_ALPHA, SELU_SCALE)
+
+
+@in_float32
+def tanhshrink(x: Tensor) -> Tensor:
+    """x - tanh(x): near 0 right to an ulp of x, not relatively."""
+    return x - tanh(x)
+
+
+# --- the normal distribution's share ----------------------------------------------------------
 
 
 def gelu(x: Value, approximate: str = "none") -> Tensor:

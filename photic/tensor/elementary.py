@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from photic.ir.dtype import FLOAT32, FLOAT64, DType
-from photic.tensor.compare import limited
+from photic.tensor.compare import equal, is_number, limited, maximum
 from photic.tensor.primitive import (
     constant_like,
     exp2,
@@ -20,6 +20,7 @@ from photic.tensor.primitive import (
     less,
     log2,
     masked,
+    pair_in_float32,
     reciprocal,
     sqrt,
     where,
@@ -30,6 +31,7 @@ from photic.tensor.tensor import Tensor
 LOG2_E = math.log2(math.e)
 LN_2 = math.log(2)
 LOG10_2 = math.log10(2)
+HALF_TURN = 180.0  # degrees
 LOG10_2_HIGH = 0.30102539  # in float32 a single constant would cost half an ulp
 
 
@@ -154,7 +156,7 @@ def decayed(factor: Tensor, g: Growth) -> Tensor:
 
 def exp_of_at_most_0(x: Tensor, power: int = 0) -> Tensor:
     """``e**x * 2**power`` for ``x <= 0`` or nan and a power of at least 0."""
-    least = constant_like(x, SPLITS[x.dtype].least)
+    least = constant_like(x, SPLITS[x.dtype].least - power * LN_2)
     g = growth(where(less(x, least), least, x))
     lift = LIFT[x.dtype]
     return (g.part + 1.0) * exp2(g.power + float(lift)) * 2.0 ** (power - lift)
@@ -165,6 +167,12 @@ def expm1_in_range(x: Tensor) -> Tensor:
     g = growth(x)
     scale = exp2(g.power)
     return g.part * scale + (scale - 1.0)
+
+
+def expm1_of_at_most_0(x: Tensor) -> Tensor:
+    """``e**x - 1`` for ``x <= 0`` or nan (x for others), relatively right near 0, -0 too."""
+    result = expm1_in_range(limited(x, GROWN[x.dtype][0], 0.0))
+    return where(less(-TINY[x.dtype], x), x, result)
 
 
 @in_float32
@@ -205,7 +213,50 @@ def log1p(x: Tensor) -> Tensor:
     return where(less(abs(x), TINY[x.dtype]), x, result)
 
 
+@pair_in_float32
+def logaddexp(left: Tensor, right: Tensor) -> Tensor:
+    """log(exp(left) + exp(right)) without overflow; of -inf and -inf it is -inf."""
+    larger, difference = _larger(left, right)
+    return larger + log1p(exp_of_at_most_0(difference))
+
+
+@pair_in_float32
+def logaddexp2(left: Tensor, right: Tensor) -> Tensor:
+    """log2(2**left + 2**right) without overflow; of -inf and -inf it is -inf."""
+    larger, difference = _larger(left, right)
+    return larger + log1p(exp2(difference)) * LOG2_E
+
+
+def _larger(left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
+    """The larger, and what the smaller is less than it; 0 of equal infinities."""
+    difference = -abs(left - right)
+    return maximum(left, right), where(equal(left, right), 0.0, difference)
+
+
+@pair_in_float32
+def xlogy(left: Tensor, right: Tensor) -> Tensor:
+    """left*log(right), but 0 where ``left`` is 0 and ``right`` is not nan."""
+    is_nothing = equal(left, 0.0) * is_number(right)
+    return where(is_nothing, 0.0, left * log(where(is_nothing, 1.0, right)))
+
+
 @in_float32
 def rsqrt(x: Tensor) -> Tensor:
     """1/sqrt(x). rsqrt(0) = inf, rsqrt(x < 0) = nan."""
     return reciprocal(sqrt(x))
+
+
+@in_float32
+def deg2rad(x: Tensor) -> Tensor:
+    """Degrees to radians."""
+    return x * (math.pi / HALF_TURN)
+
+
+@in_float32
+def rad2deg(x: Tensor) -> Tensor:
+    """Radians to degrees."""
+    return x * (HALF_TURN / math.pi)
+
+
+# NumPy's other names.
+radians, degrees = deg2rad, rad2deg
