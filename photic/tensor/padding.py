@@ -1,15 +1,14 @@
 """Padding: places around axes, filled with a number or with what the tensor itself holds.
 
 Modes are NumPy's, PyTorch's names of them too. Axes are padded one after another, so that corners
-are right. A negative width cuts away first; what is left is padded. ``MODES`` is the table: each
-mode says what comes before and after one axis. Where a width may be more than the axis holds, the
-axis is a window of its own endless repetition.
+are right. A negative width cuts away first; what is left is padded, by any width. A constant is a
+view and a mask, wrapping a view, and the other modes are lookups by the table ``MODES``: joins of
+parts would be several guarded loads for each element.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,7 +23,7 @@ from photic.tensor.creation import counted
 from photic.tensor.indexing import take
 from photic.tensor.primitive import less, masked, negated, where
 from photic.tensor.primitive import mod as remainder
-from photic.tensor.shapes import concat, flip, moved, window
+from photic.tensor.shapes import moved, repeated_places, window
 from photic.tensor.tensor import Tensor, Value, expanded, in_dtype, number, size_value, tensor
 
 Pair: TypeAlias = tuple[Dim, Dim]
@@ -125,15 +124,13 @@ def _extended(x: Tensor, axis: int, before: Dim, after: Dim, mode: str) -> Tenso
     before, after = before + cuts[0], after + cuts[1]
     if before == 0 and after == 0:
         return x
-    if x.shape[axis] == 0:
-        raise BadArgument(
-            op="pad", argument="axis", given=f"{axis} of size 0", expected="1 or more"
-        )
-    extent, chosen = x.shape[axis], MODES[mode]
-    if at_most(chosen.reach(before), extent) and at_most(chosen.reach(after), extent):
-        return concat([chosen.start(x, axis, before), x, chosen.end(x, axis, after)], axis)
+    extent, rule = x.shape[axis], MODES[mode]
+    if extent == 0:
+        raise BadArgument(op="pad", argument="axis", given=f"{axis}, empty", expected="an element")
+    if rule is remainder and bounds(extent)[0] > 0:
+        return moved(x, repeated_places, axis, -before, before + extent + after)
     place = counted(0, before + extent + after) - before
-    return take(x, chosen.place(place, size_value(extent)), axis)
+    return take(x, rule(place, size_value(extent)), axis)
 
 
 def _cut(width: Dim) -> Dim:
@@ -145,19 +142,8 @@ def _cut(width: Dim) -> Dim:
     raise BadArgument(op="pad", argument="pad_width", given=width, expected="surely 0 or more")
 
 
-def _first(x: Tensor, axis: int, start: Dim, count: Dim) -> Tensor:
-    """So many places from ``start`` on."""
-    return moved(x, movement.shrink, axis, start, 1, count)
-
-
-def _last(x: Tensor, axis: int, end: Dim, count: Dim) -> Tensor:
-    """So many places before the last ``end`` ones."""
-    return moved(x, movement.shrink, axis, x.shape[axis] - end - count, 1, count)
-
-
-def _stretched(x: Tensor, axis: int, extent: Dim) -> Tensor:
-    """An axis of size 1 repeated."""
-    return expanded(x, (*x.shape[:axis], extent, *x.shape[axis + 1 :]))
+def _nearest(place: Tensor, extent: Tensor) -> Tensor:
+    return clip(place, 0, extent - 1)
 
 
 def _there_and_back(place: Tensor, period: Tensor, end: Tensor) -> Tensor:
@@ -166,48 +152,13 @@ def _there_and_back(place: Tensor, period: Tensor, end: Tensor) -> Tensor:
     return where(less(end - gone, gone), end - gone, gone)
 
 
-@dataclass(frozen=True, slots=True)
-class Mode:
-    """What stands before and after an axis.
-
-    Widths for which ``reach`` is at most its size are taken by views, ``start`` and ``end``. For
-    others ``place`` says where a place in front of, in or behind the axis is read (which is outside
-    where the axis is empty).
-    """
-
-    reach: Callable[[Dim], Dim]
-    start: Callable[[Tensor, int, Dim], Tensor]
-    end: Callable[[Tensor, int, Dim], Tensor]
-    place: Callable[[Tensor, Tensor], Tensor]
-
-
-_EDGE = Mode(
-    lambda width: 1,
-    lambda x, k, width: _stretched(_first(x, k, 0, 1), k, width),
-    lambda x, k, width: _stretched(_last(x, k, 0, 1), k, width),
-    lambda place, extent: clip(place, 0, extent - 1),
-)
-_WRAP = Mode(
-    lambda width: width,
-    lambda x, k, width: _last(x, k, 0, width),
-    lambda x, k, width: _first(x, k, 0, width),
-    remainder,
-)
-MODES: Mapping[str, Mode] = {
-    "edge": _EDGE,
-    "replicate": _EDGE,
-    "wrap": _WRAP,
-    "circular": _WRAP,
-    "reflect": Mode(
-        lambda width: width + 1,
-        lambda x, k, width: flip(_first(x, k, 1, width), k),
-        lambda x, k, width: flip(_last(x, k, 1, width), k),
-        lambda place, extent: _there_and_back(place, 2 * extent - 2, 2 * extent - 2),
-    ),
-    "symmetric": Mode(
-        lambda width: width,
-        lambda x, k, width: flip(_first(x, k, 0, width), k),
-        lambda x, k, width: flip(_last(x, k, 0, width), k),
-        lambda place, extent: _there_and_back(place, 2 * extent, 2 * extent - 1),
-    ),
+# What stands at a place in front of, in or behind an axis of some size: which of its places; one
+# outside where the axis is empty.
+MODES: Mapping[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "edge": _nearest,
+    "replicate": _nearest,
+    "reflect": lambda place, extent: _there_and_back(place, 2 * extent - 2, 2 * extent - 2),
+    "symmetric": lambda place, extent: _there_and_back(place, 2 * extent, 2 * extent - 1),
+    "wrap": remainder,
+    "circular": remainder,
 }

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from photic.base.errors import BadArgument, ShapeMismatch
 from photic.forms import movement
 from photic.ir.dim import Dim, Int, at_most, mod, mul, product
-from photic.ir.view import Shape, View
+from photic.ir.view import Shape, View, axis_variables, composed
 from photic.tensor.axes import checked_axis, infer_shape
 from photic.tensor.creation import checked_shape
 from photic.tensor.primitive import apply
@@ -261,17 +261,21 @@ def roll(x: Value, shift: int | Sequence[int], axis: Axes = None) -> Tensor:
 
 
 def _rolled(x: Tensor, shift: int, axis: int) -> Tensor:
-    """The last places and the others; or, of a size that may be less, a window of it laid twice."""
     extent = x.shape[axis]
-    if isinstance(extent, int):
-        shift = shift % extent if extent else 0
-    if shift == 0:
+    if extent == 0 or shift == 0:
         return x
-    if not at_most(abs(shift), extent):
-        start = mod(extent * (abs(shift) + 1) - shift, extent)
-        return moved(repeated_whole(x, axis, 2), movement.shrink, axis, start, 1, extent)
-    start = extent - shift if shift > 0 else -shift
-    return concat([window(x, axis, start, extent, "roll"), window(x, axis, 0, start, "roll")], axis)
+    return moved(x, repeated_places, axis, -shift, extent)
+
+
+def repeated_places(view: View, axis: int, start: Dim, length: Dim) -> View:
+    """``length`` places of an axis from ``start`` on, as if it were laid in a row without end.
+
+    The axis may only be empty where ``length`` is 0, too.
+    """
+    shape = (*view.shape[:axis], length, *view.shape[axis + 1 :])
+    index = axis_variables(shape)
+    index[axis] = mod(index[axis] + start, view.shape[axis])
+    return composed(view, shape, index)
 
 
 def repeated_whole(x: Tensor, axis: int, times: Dim) -> Tensor:
