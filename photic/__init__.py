@@ -49,7 +49,8 @@ _MODULES: dict[str, str] = {
     "photic.tensor.bitwise": """
         bitwise_not bitwise_and bitwise_or bitwise_xor left_shift right_shift
     """,
-    "photic.tensor.loops": "scan cumsum cumprod prod",
+    "photic.tensor.loops": "scan prod",
+    "photic.tensor.running": "cumsum cumprod cummax cummin logcumsumexp diff",
     "photic.tensor.shapes": """
         reshape ravel flatten unflatten transpose permute swapaxes moveaxis broadcast_to expand
         broadcast_shapes broadcast_arrays squeeze expand_dims unsqueeze atleast_1d atleast_2d

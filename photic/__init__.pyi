@@ -249,8 +249,6 @@ from photic.tensor.linear import inner as inner
 from photic.tensor.linear import matmul as matmul
 from photic.tensor.linear import outer as outer
 from photic.tensor.linear import tensordot as tensordot
-from photic.tensor.loops import cumprod as cumprod
-from photic.tensor.loops import cumsum as cumsum
 from photic.tensor.loops import prod as prod
 from photic.tensor.loops import scan as scan
 from photic.tensor.losses import cosine_embedding_loss as cosine_embedding_loss
@@ -359,6 +357,12 @@ from photic.tensor.rounding import sign as sign
 from photic.tensor.rounding import signbit as signbit
 from photic.tensor.rounding import square as square
 from photic.tensor.rounding import trunc as trunc
+from photic.tensor.running import cummax as cummax
+from photic.tensor.running import cummin as cummin
+from photic.tensor.running import cumprod as cumprod
+from photic.tensor.running import cumsum as cumsum
+from photic.tensor.running import diff as diff
+from photic.tensor.running import logcumsumexp as logcumsumexp
 from photic.tensor.sampling_grids import affine_grid as affine_grid
 from photic.tensor.sampling_grids import grid_sample as grid_sample
 from photic.tensor.scattering import index_add as index_add

@@ -28,6 +28,7 @@ from photic.tensor import (
     rope,
     rope_rates,
     rounding,
+    running,
     shapes,
     waves,
 )
@@ -60,6 +61,7 @@ __all__ = [
     "rope",
     "rope_rates",
     "rounding",
+    "running",
     "shapes",
     "waves",
 ]

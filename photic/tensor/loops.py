@@ -1,8 +1,7 @@
-"""Loops over an axis: ``scan``, running sums and products, and the product of an axis.
+"""Loops over an axis: ``scan``, and the product of an axis.
 
-``scan`` is a region of the graph, its body built once over placeholders. Running sums take log2(n)
-steps of adding a shifted copy, never an n x n table; they round differently from a sum from left to
-right, not worse.
+``scan`` is a region of the graph, its body built once over placeholders. Running values, which need
+no loop, are in ``running.py``.
 """
 
 from __future__ import annotations
@@ -12,15 +11,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from photic.base.errors import BadArgument, ShapeMismatch
-from photic.forms import movement
 from photic.ir import graph, view
-from photic.ir.dim import Dim, bounds
-from photic.ir.dtype import INT64, DType
-from photic.tensor.axes import checked_axis
-from photic.tensor.creation import counted
-from photic.tensor.primitive import accumulated, less, masked
+from photic.ir.dim import Dim
 from photic.tensor.reductions import over_axes
-from photic.tensor.shapes import concat, moveaxis, moved, ravel, reshape, window
+from photic.tensor.running import total_dtype
+from photic.tensor.shapes import concat, moveaxis, reshape, window
 from photic.tensor.tensor import Axes, Tensor, Value, expanded, method, number, tensor, whole
 
 Tensors = tuple[Tensor, ...]
@@ -97,53 +92,6 @@ def _trips(rows: Sequence[Tensor], trips: Dim | None) -> Dim:
     return trips
 
 
-# --- running values -------------------------------------------------------------------------
-
-
-def _wide(x: Tensor) -> DType:
-    """As sums: integers and bools in int64, halves in float32."""
-    return accumulated(x.dtype) if x.dtype.kind == "float" else INT64
-
-
-def _running(x: Value, axis: int | None, op: str, step: Callable[..., Tensor]) -> Tensor:
-    value = tensor(x, op)
-    if axis is None:
-        return _running(ravel(value), 0, op, step)
-    place = checked_axis(op, axis, value.ndim)
-    result = value.astype(_wide(value))
-    shift = 1
-    while shift < bounds(value.shape[place])[1]:
-        result = step(result, place, shift)
-        shift *= 2
-    return result.astype(value.dtype) if value.dtype.is_half else result
-
-
-def _shifted(x: Tensor, axis: int, places: int) -> Tensor:
-    """Moved on by some places; before them nothing, the identity of ``add``."""
-    return moved(x, movement.pad, axis, places, -places)
-
-
-def cumsum(x: Value, axis: int | None = None) -> Tensor:
-    """The sum of all elements up to each place; of all in row-major order for None.
-
-    Integers and bools give int64; halves accumulate in float32.
-    """
-    return _running(x, axis, "cumsum", lambda y, k, places: y + _shifted(y, k, places))
-
-
-def cumprod(x: Value, axis: int | None = None) -> Tensor:
-    """The product of all elements up to each place; dtypes as ``cumsum``."""
-
-    def step(y: Tensor, axis: int, places: int) -> Tensor:
-        line = reshape(
-            less(counted(0, y.shape[axis]), places),
-            (y.shape[axis], *(1,) * (y.ndim - axis - 1)),
-        )
-        return y * (_shifted(y, axis, places) + masked(line, number(1, y.dtype)))
-
-    return _running(x, axis, "cumprod", step)
-
-
 # --- products -------------------------------------------------------------------------------
 
 
@@ -151,7 +99,7 @@ def cumprod(x: Value, axis: int | None = None) -> Tensor:
 def prod(x: Value, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """The product; 1 of nothing. Dtypes as ``sum``. Halves of an axis multiply, again and again."""
     value = tensor(x, "prod")
-    result = over_axes(value.astype(_wide(value)), axis, keepdims, "prod", _product)
+    result = over_axes(value.astype(total_dtype(value.dtype)), axis, keepdims, "prod", _product)
     return result.astype(value.dtype) if value.dtype.is_half else result
 
 
