@@ -9,9 +9,9 @@ from photic.ir.dtype import INT64
 from photic.tensor.compare import equal, maximum
 from photic.tensor.creation import counted
 from photic.tensor.indexing import embedding
-from photic.tensor.running import cumsum
 from photic.tensor.norms import in_dtype_of
 from photic.tensor.primitive import accumulated, masked, reciprocal, reduced, where
+from photic.tensor.running import cumsum
 from photic.tensor.shapes import expand_dims
 from photic.tensor.tensor import Tensor, Value, number, size_value, tensor
 

@@ -7,8 +7,8 @@ from photic.ir.dim import Dim
 from photic.tensor.creation import counted, full
 from photic.tensor.errors import SizeOfMask
 from photic.tensor.indexing import take
-from photic.tensor.running import cumsum
 from photic.tensor.primitive import less, require_bool, where
+from photic.tensor.running import cumsum
 from photic.tensor.scattering import Scatter
 from photic.tensor.shapes import expand_dims, ravel, reshape
 from photic.tensor.tensor import (
