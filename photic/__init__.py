@@ -20,9 +20,10 @@ _MODULES: dict[str, str] = {
         empty empty_like arange linspace logspace geomspace eye identity result_type
     """,
     "photic.tensor.primitive": "exp2 log2 sin sqrt reciprocal add multiply mod less where",
-    "photic.tensor.arithmetic": "negative subtract divide floor_divide divmod",
+    "photic.tensor.arithmetic": "negative subtract divide floor_divide divmod remainder fmod lerp",
     "photic.tensor.compare": """
         greater less_equal greater_equal equal not_equal isnan isfinite isinf
+        isposinf isneginf isclose nan_to_num fmax fmin
         logical_not logical_and logical_or logical_xor maximum minimum clip
     """,
     "photic.tensor.rounding": """
@@ -45,7 +46,7 @@ _MODULES: dict[str, str] = {
         leaky_relu prelu relu6 hardtanh hardsigmoid hardswish softsign softshrink hardshrink
         threshold glu
     """,
-    "photic.tensor.powers": "power",
+    "photic.tensor.powers": "power cbrt hypot",
     "photic.tensor.bitwise": """
         bitwise_not bitwise_and bitwise_or bitwise_xor left_shift right_shift
     """,

@@ -59,7 +59,16 @@ from photic.tensor.adaptive import global_max_pool as global_max_pool
 from photic.tensor.arithmetic import divide as divide
 from photic.tensor.arithmetic import divmod as divmod
 from photic.tensor.arithmetic import floor_divide as floor_divide
+from photic.tensor.arithmetic import (
+    fmod as fmod,
+)
+from photic.tensor.arithmetic import (
+    lerp as lerp,
+)
 from photic.tensor.arithmetic import negative as negative
+from photic.tensor.arithmetic import (
+    remainder as remainder,
+)
 from photic.tensor.arithmetic import subtract as subtract
 from photic.tensor.attention import alibi_bias as alibi_bias
 from photic.tensor.attention import alibi_slopes as alibi_slopes
@@ -73,11 +82,26 @@ from photic.tensor.bitwise import left_shift as left_shift
 from photic.tensor.bitwise import right_shift as right_shift
 from photic.tensor.compare import clip as clip
 from photic.tensor.compare import equal as equal
+from photic.tensor.compare import (
+    fmax as fmax,
+)
+from photic.tensor.compare import (
+    fmin as fmin,
+)
 from photic.tensor.compare import greater as greater
 from photic.tensor.compare import greater_equal as greater_equal
+from photic.tensor.compare import (
+    isclose as isclose,
+)
 from photic.tensor.compare import isfinite as isfinite
 from photic.tensor.compare import isinf as isinf
 from photic.tensor.compare import isnan as isnan
+from photic.tensor.compare import (
+    isneginf as isneginf,
+)
+from photic.tensor.compare import (
+    isposinf as isposinf,
+)
 from photic.tensor.compare import less_equal as less_equal
 from photic.tensor.compare import logical_and as logical_and
 from photic.tensor.compare import logical_not as logical_not
@@ -85,6 +109,9 @@ from photic.tensor.compare import logical_or as logical_or
 from photic.tensor.compare import logical_xor as logical_xor
 from photic.tensor.compare import maximum as maximum
 from photic.tensor.compare import minimum as minimum
+from photic.tensor.compare import (
+    nan_to_num as nan_to_num,
+)
 from photic.tensor.compare import not_equal as not_equal
 from photic.tensor.compiling import compile as compile
 from photic.tensor.compiling import load as load
@@ -297,7 +324,15 @@ from photic.tensor.pooling import max_unpool as max_unpool
 from photic.tensor.pooling import max_unpool1d as max_unpool1d
 from photic.tensor.pooling import max_unpool2d as max_unpool2d
 from photic.tensor.pooling import max_unpool3d as max_unpool3d
-from photic.tensor.powers import power as power
+from photic.tensor.powers import (
+    cbrt as cbrt,
+)
+from photic.tensor.powers import (
+    hypot as hypot,
+)
+from photic.tensor.powers import (
+    power as power,
+)
 from photic.tensor.primitive import add as add
 from photic.tensor.primitive import exp2 as exp2
 from photic.tensor.primitive import less as less

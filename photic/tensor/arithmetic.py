@@ -14,7 +14,9 @@ from photic.ir.dim import Int
 from photic.ir.dtype import BOOL, FLOAT32, FLOAT64, INT64, DType
 from photic.tensor.compare import equal, isfinite, isinf, logical_xor, minus_one, not_equal
 from photic.tensor.primitive import (
+    accumulated,
     apply,
+    floats_together,
     less,
     masked,
     mod,
@@ -22,7 +24,7 @@ from photic.tensor.primitive import (
     reciprocal,
     where,
 )
-from photic.tensor.rounding import nearest
+from photic.tensor.rounding import abs, nearest
 from photic.tensor.tensor import (
     Tensor,
     Value,
@@ -140,3 +142,35 @@ def _floor_divide_floats(a: Tensor, b: Tensor) -> Tensor:
 def divmod(left: Value, right: Value) -> tuple[Tensor, Tensor]:
     """``floor_divide`` and ``mod``."""
     return floor_divide(left, right), mod(left, right)
+
+
+# --- remainders, between two values ---------------------------------------------------------
+
+remainder = mod  # NumPy's name: the sign is the divisor's
+
+
+def fmod(left: Value, right: Value) -> Tensor:
+    """C's remainder: its sign, also of 0, is that of ``left``. Integers by 0 give 0, floats nan."""
+    a, b = numbers_together("fmod", left, right)
+    if a.dtype.kind == "float":
+        rest = mod(abs(a), abs(b))
+        rest = where(less(a, 0), -rest, rest)
+        return where(equal(rest, 0), a * 0.0, rest)
+    rest = mod(a, b)
+    if not a.dtype.signed:
+        return rest
+    is_other = logical_xor(less(a, 0), less(rest, 0)) * not_equal(rest, 0)
+    return rest - masked(is_other, b)
+
+
+HALF_WAY = 0.5  # from here on the sum starts at the end
+
+
+def lerp(start: Value, end: Value, weight: Value) -> Tensor:
+    """``start + weight*(end - start)``, exactly ``end`` where the weight is 1."""
+    a, b, w = floats_together("lerp", start, end, weight)
+    dtype = a.dtype
+    a, b, w = (x.astype(accumulated(dtype)) for x in (a, b, w))
+    way = b - a
+    result = where(less(w, HALF_WAY), a + w * way, b - way * (1.0 - w))
+    return result.astype(dtype)

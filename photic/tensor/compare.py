@@ -7,11 +7,13 @@ nan passes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from photic.forms import movement
-from photic.ir.dtype import BOOL
-from photic.tensor.primitive import apply, constant_like, less, masked, negated, reduced
+from photic.ir.dtype import BOOL, FLOAT32, FLOAT64
+from photic.tensor.primitive import apply, constant_like, less, masked, negated, reduced, where
 from photic.tensor.tensor import (
     Tensor,
     Value,
@@ -104,6 +106,62 @@ def isinf(x: Value) -> Tensor:
     return is_number(value) * negated(isfinite(value))
 
 
+def isposinf(x: Value) -> Tensor:
+    """True where inf; never for integers."""
+    value = tensor(x, "isposinf")
+    return _all(value, False) if value.dtype.kind != "float" else isinf(value) * less(0, value)
+
+
+def isneginf(x: Value) -> Tensor:
+    """True where -inf; never for integers."""
+    value = tensor(x, "isneginf")
+    return _all(value, False) if value.dtype.kind != "float" else isinf(value) * less(value, 0)
+
+
+# The largest finite numbers.
+MOST = {
+    "float64": float.fromhex("0x1.fffffffffffffp+1023"),
+    "float32": float.fromhex("0x1.fffffep+127"),
+    "float16": float.fromhex("0x1.ffcp+15"),
+    "bfloat16": float.fromhex("0x1.fep+127"),
+}
+
+
+def nan_to_num(
+    x: Value, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+) -> Tensor:
+    """Numbers for nan and infinities; those that are None are the dtype's largest and lowest.
+
+    Integers and bools stay.
+    """
+    value = tensor(x, "nan_to_num")
+    if value.dtype.kind != "float":
+        return value
+    most = MOST[value.dtype.name]
+    high, low = most if posinf is None else posinf, -most if neginf is None else neginf
+    below = where(less(value, np.inf), value, high)
+    number_only = where(less(-np.inf, below), below, low)
+    return where(is_number(value), number_only, nan)
+
+
+def isclose(
+    left: Value, right: Value, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> Tensor:
+    """True where ``|left - right| <= atol + rtol*|right|``, or both are the same infinity.
+
+    Halves are compared in float32, integers in float64. nan is close to nothing, with
+    ``equal_nan`` to nan.
+    """
+    a, b = together("isclose", left, right)
+    dtype = FLOAT64 if a.dtype.kind != "float" else FLOAT32 if a.dtype.is_half else a.dtype
+    a, b = a.astype(dtype), b.astype(dtype)
+    allowed = where(less(b, 0), -b, b) * rtol + atol
+    difference = a - b
+    near = less_equal(difference, allowed) * less_equal(-allowed, difference) * isfinite(b)
+    close = near + equal(a, b)
+    return close + isnan(a) * isnan(b) if equal_nan else close
+
+
 # --- logic ----------------------------------------------------------------------------------
 
 
@@ -168,6 +226,22 @@ def reversed_order(x: Tensor) -> Tensor:
 def minus_one(x: Tensor) -> Tensor:
     """-1 in the dtype of ``x``; in uint8 it is 255, which multiplies and adds like it."""
     return number(-1 if x.dtype.signed else x.dtype.high, x.dtype)
+
+
+def fmax(left: Value, right: Value) -> Tensor:
+    """The larger of two, or the one that is not nan; of 0 and -0 either."""
+    return _of_numbers(maximum, *together("fmax", left, right))
+
+
+def fmin(left: Value, right: Value) -> Tensor:
+    """The smaller of two, or the one that is not nan; of 0 and -0 either."""
+    return _of_numbers(minimum, *together("fmin", left, right))
+
+
+def _of_numbers(function: Callable[[Value, Value], Tensor], a: Tensor, b: Tensor) -> Tensor:
+    if a.dtype.kind != "float":
+        return function(a, b)
+    return function(where(is_number(a), a, b), where(is_number(b), b, a))
 
 
 @method

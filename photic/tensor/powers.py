@@ -1,4 +1,4 @@
-"""Powers: whole ones by repeated squaring, others through logarithms in float64.
+"""Powers and roots: whole ones by repeated squaring, others through logarithms in float64.
 
 ``exp2(y*log2(x))`` in float32 magnifies a rounding up to 100 times, so it is done in float64 and
 rounded once; float64 itself is right to about 1e-13. Special values are those of C's ``pow``.
@@ -6,19 +6,24 @@ rounded once; float64 itself is right to about 1e-13. Special values are those o
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from photic.base.errors import BadArgument
-from photic.ir.dtype import FLOAT32, FLOAT64
+from photic.ir.dtype import FLOAT32, FLOAT64, DType
 from photic.tensor.compare import equal, isinf, less_equal, logical_or
 from photic.tensor.primitive import (
+    constant_like,
     exp2,
+    in_float32,
     less,
     log2,
     masked,
     mod,
     negated,
     numbers_together,
+    pair_in_float32,
     reciprocal,
     sqrt,
     where,
@@ -118,3 +123,55 @@ def _integer_power(base: Tensor, exponent: Tensor) -> Tensor:
     odd = equal(mod(exponent, 2), 1)
     inverse = where(equal(base, 1), one, masked(equal(base, -1), where(odd, -one, one)))
     return where(less(exponent, 0), inverse, result)
+
+
+# --- roots ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Magnitudes in ``1/high .. high`` are as they are; others are scaled before they are squared,
+    or by the cube of ``cubed`` before they are cubed."""
+
+    high: float
+    squared: float
+    cubed: float
+
+
+RANGES: dict[DType, Range] = {
+    FLOAT32: Range(2.0**60, 2.0**100, 2.0**40),
+    FLOAT64: Range(2.0**400, 2.0**700, 2.0**270),
+}
+
+
+def _scale(size: Tensor, scale: float) -> tuple[Tensor, Tensor]:
+    """A power of two that brings a magnitude into range, and its inverse."""
+    high = RANGES[size.dtype].high
+    one, up, down = (constant_like(size, by) for by in (1.0, scale, 1 / scale))
+    is_low, is_high = less(size, 1 / high), less(high, size)
+    by = where(is_low, up, where(is_high, down, one))
+    return by, where(is_low, down, where(is_high, up, one))
+
+
+@in_float32
+def cbrt(x: Tensor) -> Tensor:
+    """The cube root, of negative numbers too. cbrt(-0) = -0, cbrt(inf) = inf.
+
+    ``exp2(log2(|x|)/3)`` and a step of Newton's.
+    """
+    size = abs(x)
+    by, back = _scale(size, RANGES[x.dtype].cubed)
+    inside = size * by * by * by
+    root = exp2(log2(inside) * (1 / 3))
+    error = 1.0 - root * root * root * reciprocal(inside)
+    root = (root + root * error * (1 / 3)) * back
+    return where(less(0, size) * less(size, np.inf), where(less(x, 0), -root, root), x)
+
+
+@pair_in_float32
+def hypot(left: Tensor, right: Tensor) -> Tensor:
+    """sqrt(left**2 + right**2) without overflow; inf if either is infinite, even beside nan."""
+    a, b = abs(left), abs(right)
+    by, back = _scale(where(less(a, b), b, a), RANGES[left.dtype].squared)
+    p, q = a * by, b * by
+    return where(isinf(a) + isinf(b), np.inf, sqrt(p * p + q * q) * back)
