@@ -1,22 +1,20 @@
 """Operations on the bits of integers, which no primitive has: bits are remainders compared.
 
 Bit k of x is set where ``x mod 2**(k+1)`` (floored, so also right for negative x) is at least
-``2**k``. A mask of low bits is one ``mod``; other operations go through an axis of bits, which the
-compiler unrolls or not. On bools they are the logical ones.
+``2**k``. A mask of low bits is one ``mod``; else the bits that two values share are a sum over all
+bits, written out term by term: C compilers know such sums and make one instruction of them. On
+bools the operations are the logical ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import numpy as np
+from functools import reduce
 
 from photic.base.errors import BadArgument, DtypeMismatch
 from photic.ir.dtype import BOOL, DType
 from photic.tensor.arithmetic import floor_divide
 from photic.tensor.compare import logical_xor, reversed_order
-from photic.tensor.primitive import less, masked, mod, negated, reduced, where
-from photic.tensor.shapes import concat, expand_dims
+from photic.tensor.primitive import add, less, masked, mod, negated, where
 from photic.tensor.tensor import Tensor, Value, expanded, method, number, tensor, together
 
 
@@ -39,7 +37,7 @@ def bitwise_and(left: Value, right: Value) -> Tensor:
     a, b = together("bitwise_and", left, right)
     if isinstance(right, int) and not isinstance(right, bool) and _is_low_mask(right, a.dtype):
         return mod(a, right + 1)
-    return _by_bits("bitwise_and", a, b, lambda p, q: p * q)
+    return _in_both("bitwise_and", a, b)
 
 
 def _is_low_mask(value: int, dtype: DType) -> bool:
@@ -51,41 +49,41 @@ def _is_low_mask(value: int, dtype: DType) -> bool:
 def bitwise_or(left: Value, right: Value) -> Tensor:
     """The bits that one of them has; on bools, or."""
     a, b = together("bitwise_or", left, right)
-    return _by_bits("bitwise_or", a, b, lambda p, q: p + q)
+    both = _in_both("bitwise_or", a, b)
+    return a + b if a.dtype == BOOL else a + b - both
 
 
 @method
 def bitwise_xor(left: Value, right: Value) -> Tensor:
     """The bits that exactly one of them has; on bools, exclusive or."""
     a, b = together("bitwise_xor", left, right)
-    return _by_bits("bitwise_xor", a, b, logical_xor)
+    both = _in_both("bitwise_xor", a, b)
+    return logical_xor(a, b) if a.dtype == BOOL else a + b - both - both
 
 
-def _by_bits(op: str, a: Tensor, b: Tensor, combine: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+def _in_both(op: str, a: Tensor, b: Tensor) -> Tensor:
+    """The bits that both have: a + b counts these twice and the others once."""
     _require_bits(op, a)
     if a.dtype == BOOL:
-        return combine(a, b)
-    both = combine(_bits(a), _bits(b))
-    top = a.dtype.low if a.dtype.signed else 2 ** (_value_bits(a.dtype) - 1)
-    powers = [2**k for k in range(_value_bits(a.dtype))]
-    weights = np.array([*powers, top][: both.shape[-1]]).astype(a.dtype.numpy)
-    return reduced("sum", masked(both, weights), -1)
+        return a * b
+    weights = [2**k for k in range(_value_bits(a.dtype))]
+    if a.dtype.signed:
+        weights.append(a.dtype.low)
+    bits = zip(_bits(a), _bits(b), weights, strict=True)
+    return reduce(add, (masked(p * q, number(weight, a.dtype)) for p, q, weight in bits))
 
 
 def _value_bits(dtype: DType) -> int:
     return 8 * dtype.bytes - dtype.signed
 
 
-def _bits(x: Tensor) -> Tensor:
-    """The bits as bools on a new last axis, the lowest first, the sign last."""
+def _bits(x: Tensor) -> list[Tensor]:
+    """The bits as bools, the lowest first, the sign last."""
     count = _value_bits(x.dtype)
     low = where(less(x, 0), x - x.dtype.low, x) if x.dtype.signed else x
-    powers = np.array([2**k for k in range(count - 1)], x.dtype.numpy)
-    column = expand_dims(low, -1)
-    bits = [negated(less(mod(column, powers * 2), powers)), negated(less(column, 2 ** (count - 1)))]
-    if x.dtype.signed:
-        bits.append(less(expand_dims(x, -1), 0))
-    return concat(bits, -1)
+    bits = [negated(less(mod(low, 2 ** (k + 1)), 2**k)) for k in range(count - 1)]
+    bits.append(negated(less(low, 2 ** (count - 1))))
+    return [*bits, less(x, 0)] if x.dtype.signed else bits
 
 
 def _checked_shift(op: str, x: Value, places: int) -> Tensor:

@@ -8,6 +8,7 @@ import pytest
 from catalogue.entry import ALL, NO_GRADIENT, Entry
 from catalogue.running import entries, jobs
 from catalogue.table import PAGE, Row, page, rows
+from catalogue.workloads import workload
 
 import photic as ph
 
@@ -25,6 +26,7 @@ EXCEPTIONS = {
     "jvp": "a function to its derivative in a direction; tested with autograd",
     "checkpoint": "a function to one computed again; tested with autograd",
 }
+TIMED = [one for one in entries() if one.speed is not None]
 BY_NAME = {name: getattr(ph, name) for name in ph._HOME}
 
 
@@ -78,3 +80,10 @@ def test_an_entry_has_cases_of_each_of_its_dtypes(entry: Entry) -> None:
 def test_the_page_has_the_table_that_the_entries_make() -> None:
     text = PAGE.read_text(encoding="utf-8")
     assert text == page(text, entries()), "run: python bench/catalogue.py --table"
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("entry", TIMED, ids=lambda entry: entry.name)
+def test_a_workload_has_the_shapes_of_torchs(entry: Entry) -> None:
+    assert entry.speed is not None
+    workload(entry, entry.speed).require_alike()
