@@ -19,7 +19,7 @@ from photic.tensor.padding import pad
 from photic.tensor.primitive import accumulated, reduced
 from photic.tensor.shapes import moved, reshape, transpose
 from photic.tensor.slicing import apart
-from photic.tensor.tensor import Axes, Tensor, Value, tensor
+from photic.tensor.tensor import Axes, Tensor, Value, in_dtype, tensor
 
 Each = int | Sequence[int]
 
@@ -164,4 +164,5 @@ def _added_up(x: Tensor, sizes: Shape, form: Windows) -> Tensor:
         laid = moved(laid, apart, lead + rank + k, size, offset, form.stride[k])
     for _ in sizes:
         laid = reduced("sum", laid, lead)
-    return laid.astype(x.dtype)
+    # from 0 on, as what no window covers would be -0.0
+    return (laid + in_dtype(0, laid.dtype)).astype(x.dtype)

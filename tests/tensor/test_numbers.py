@@ -15,6 +15,7 @@ CHECKS = (
     "numbers_floats",
     "numbers_functions",
     "numbers_networks",
+    "numbers_places",
 )
 
 pytest.register_assert_rewrite("number_lines", *CHECKS)
