@@ -32,8 +32,8 @@ VALID, SAME, SAME_LOWER = "valid", "same", "same_lower"
 class Window:
     """The windows along one axis.
 
-    ``before`` and ``after`` are the padding as asked for; windows may read up to ``tail`` places
-    past the end of the axis, more than ``after`` where their number was rounded up.
+    ``before`` and ``after`` are the padding as asked for. The last window ends ``tail`` places
+    past the end of the axis (before it, if negative), ``past`` of them beyond the padding.
     """
 
     size: Dim
@@ -42,12 +42,13 @@ class Window:
     before: Dim
     after: Dim
     tail: Dim
+    past: Dim
     count: Dim
 
     @property
     def is_padded(self) -> bool:
         """False if no place outside the axis is read."""
-        return not (self.before == 0 and self.tail == 0)
+        return not (self.before == 0 and self.after == 0 and self.past == 0)
 
 
 # --- what users write -----------------------------------------------------------------------
@@ -136,25 +137,28 @@ def _window(
     before, after = padding
     reach = (size - 1) * dilation + 1
     spare = extent + before + after - reach
-    count, tail = floordiv(spare, stride) + 1, after
+    count = floordiv(spare, stride) + 1
     if ceil_mode:
         every = floordiv(spare + (stride - 1), stride) + 1
         inside = floordiv(extent + before + (stride - 1), stride)
         count = every + inside - _larger(op, every, inside)
-        tail = (count - 1) * stride + reach - extent - before
+    tail = (count - 1) * stride + reach - extent - before
+    past = tail - after if ceil_mode and not at_most(tail, after) else 0
     if not at_most(0, count) or (count == 0 and extent != 0):
         expected = f"surely {reach} or more with its padding"
         raise BadArgument(op=op, argument="an axis", given=f"of size {extent}", expected=expected)
-    return Window(size, stride, dilation, before, after, tail, count)
+    return Window(size, stride, dilation, before, after, tail, past, count)
 
 
 def windowed(x: Tensor, windows: Sequence[Window], outside: Scalar) -> Tensor:
     """(..., sizes) as (..., counts, window sizes); ``outside`` is what the padding holds."""
-    first = x.ndim - len(windows)
-    widths = {first + k: (one.before, one.tail) for k, one in enumerate(windows) if one.is_padded}
-    if widths:
-        x = pad(x, widths, constant_values=outside)
-    for axis, one in enumerate(windows, start=first):
+    axes = list(enumerate(windows, start=x.ndim - len(windows)))
+    padded = {axis: (one.before, one.tail) for axis, one in axes if one.is_padded}
+    if padded:
+        x = pad(x, padded, constant_values=outside)
+    for axis, one in axes:
+        if axis not in padded:
+            x = moved(x, movement.shrink, axis, 0, 1, x.shape[axis] + one.tail)
         x = moved(x, movement.windows, axis, one.size, one.stride, one.dilation)
     return x
 

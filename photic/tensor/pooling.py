@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from photic.base.errors import BadArgument, ShapeMismatch
-from photic.ir.dim import Dim, at_most, product
+from photic.ir.dim import Dim, product
 from photic.ir.dtype import INT64, DType
 from photic.ir.view import Shape
 from photic.tensor.compare import equal, is_number
@@ -214,8 +214,8 @@ def _divided_by_counts(
         counted_in = one
         if count_include_pad:
             extent = extent + one.before + one.after
-            counted_in = replace(one, before=0, tail=one.tail - one.after)
-        if counted_in.before == 0 and at_most(counted_in.tail, 0):
+            counted_in = replace(one, before=0, after=0, tail=one.tail - one.after)
+        if not counted_in.is_padded:
             known *= fixed("avg_pool", one.size)
             continue
         inside = expanded(number(1.0, total.dtype), (extent,))
