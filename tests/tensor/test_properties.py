@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import photic as ph
 from photic.ir.dim import bounds
 
-QUICK = settings(max_examples=80, deadline=None, derandomize=True)
+QUICK = settings(max_examples=80)
 MOST_SIZE, MOST_RANK, MOST_ELEMENTS, MOST_STEPS = 4, 4, 400, 6
 
 
