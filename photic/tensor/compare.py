@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from photic.forms import movement
+from photic.ir.dim import Int
 from photic.ir.dtype import BOOL, FLOAT32, FLOAT64
 from photic.tensor.primitive import apply, constant_like, less, masked, negated, reduced, where
 from photic.tensor.tensor import (
@@ -249,8 +250,25 @@ def clip(x: Value, min: Value | None = None, max: Value | None = None) -> Tensor
     """``minimum(maximum(x, min), max)``; a bound that is None is left out; nan passes."""
     value = tensor(x, "clip")
     if min is not None:
-        value = maximum(value, min)
-    return value if max is None else minimum(value, max)
+        value = _raised(value, min) if _is_ordinary(min) else maximum(value, min)
+    if max is None:
+        return value
+    return _lowered(value, max) if _is_ordinary(max) else minimum(value, max)
+
+
+def _is_ordinary(bound: Value) -> bool:
+    """A number, which no nan of the other hides behind: selection is cheaper than ``max``."""
+    return is_weak(bound) and not isinstance(bound, Int) and bool(bound == bound)
+
+
+def _raised(x: Value, bound: Value) -> Tensor:
+    value, bottom = together("clip", x, bound)
+    return _chosen(less(value, bottom), bottom, value)
+
+
+def _lowered(x: Value, bound: Value) -> Tensor:
+    value, top = together("clip", x, bound)
+    return _chosen(less(top, value), top, value)
 
 
 def limited(x: Tensor, low: float, high: float) -> Tensor:
