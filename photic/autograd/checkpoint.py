@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from photic.autograd.facts import Facts
@@ -30,21 +31,34 @@ def remember(outputs: Iterable[Node], arguments: Iterable[Node]) -> None:
                 _arguments[node] = made_of
 
 
-def copies(order: Sequence[Node], facts: Facts) -> dict[Node, Node]:
-    """For nodes that are to be computed again, their copies; ``order`` has operands first.
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """``again``: what a node is computed as again. ``originals``: what a copy is a copy of.
+
+    Copies of arguments have an original, but the argument itself is not computed again.
+    """
+
+    again: dict[Node, Node]
+    originals: dict[Node, Node]
+
+
+def copies(order: Sequence[Node], facts: Facts) -> Copies:
+    """The copies of nodes that are to be computed again; ``order`` has operands first.
 
     Of functions inside one another, the outer ones count.
     """
     found: dict[Node, Node] = {}
+    originals: dict[Node, Node] = {}
     with _lock:
         regions = [(node, _arguments[node]) for node in order if node in _arguments]
     for node, arguments in reversed(regions):
         if node in found:
             continue
         inside = dependents([operand(node)], set(arguments))
-        table = {one: cast(operand(one), one.dtype) for one in arguments}
-        made = replaced([node], table)
-        found = {**{one: made[one] for one in inside if one in made}, **found}
-    for node, copy in found.items():
-        facts.alike(copy, node)
-    return found
+        made = replaced([node], {one: cast(operand(one), one.dtype) for one in arguments})
+        new = {one: made[one] for one in inside}
+        originals |= {copy: one for one, copy in new.items()}
+        found = {one: copy for one, copy in new.items() if one not in arguments} | found
+    for copy, one in originals.items():
+        facts.alike(copy, one)
+    return Copies(found, originals)

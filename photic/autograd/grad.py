@@ -7,10 +7,10 @@ not simplify beyond the laws of ``build`` and ``term``.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from photic.autograd.checkpoint import copies
+from photic.autograd.checkpoint import Copies, copies
 from photic.autograd.facts import Facts
 from photic.autograd.loops import Pairs, moving, pull_scan
 from photic.autograd.rules import RULES
@@ -26,19 +26,18 @@ class _Pass:
 
     moving: set[Node]
     facts: Facts
-    again: Mapping[Node, Node]  # nodes and their copies, which are read instead
-    originals: Mapping[Node, Node]
+    copies: Copies
     terms: dict[Node, list[Term]] = field(default_factory=lambda: defaultdict(list))
     results: dict[Node, dict[int, Operand]] = field(default_factory=lambda: defaultdict(dict))
 
     def is_moving(self, node: Node) -> bool:
         """True if a gradient goes on through a node or its original."""
-        return self.originals.get(node, node) in self.moving
+        return self.copies.originals.get(node, node) in self.moving
 
     def arrive(self, found: Found) -> None:
         """Take in terms for what a node reads, where a gradient goes on."""
         for one, term in found:
-            node = self.originals.get(one.node, one.node)
+            node = self.copies.originals.get(one.node, one.node)
             if node in self.moving:
                 self.terms[node].append(brought(term, one.view, node.shape))
 
@@ -47,7 +46,7 @@ class _Pass:
         if node.op == "scan":
             results = self.results.pop(node, {})
             if results:
-                copy = self.again.get(node, node)
+                copy = self.copies.again.get(node, node)
                 self.arrive(pull_scan(copy, results, self.is_moving, gradients))
             return None
         term = total(self.terms.pop(node, []))
@@ -57,7 +56,7 @@ class _Pass:
             self.results[node.operands[0].node][node.attribute.number] = whole(term)
         rule = RULES[node.op].pull
         if rule is not None:
-            self.arrive(rule(self.again.get(node, node), term, self.facts))
+            self.arrive(rule(self.copies.again.get(node, node), term, self.facts))
         return term
 
 
@@ -71,8 +70,7 @@ def gradients(pairs: Pairs, wanted: Collection[Node]) -> dict[Node, Operand]:
     facts = Facts()
     facts.learn(roots)
     on_the_way = moving(roots, wanted)
-    again = copies(order, facts)
-    state = _Pass(on_the_way, facts, again, {copy: node for node, copy in again.items()})
+    state = _Pass(on_the_way, facts, copies(order, facts))
     state.arrive((output, Term((weight,))) for output, weight in pairs)
     found: dict[Node, Operand] = {}
     for node in reversed(order):

@@ -43,12 +43,14 @@ def padded(factors: Sequence[Operand], rank: int) -> list[Operand]:
 def _padded(x: Operand, grown: Sequence[_Grown | None], gone: set[Bound]) -> Operand:
     shape = tuple(n if one is None else one.extent for one, n in zip(grown, x.node.shape))
     lows = [0 if one is None else one.low for one in grown]
-    own = {
-        Bound(at, extent)
-        for at, extent, one in zip(x.view.index, x.node.shape, grown, strict=True)
-        if one is None
+    read = [Bound(at, extent) for at, extent in zip(x.view.index, x.node.shape, strict=True)]
+    needed = {
+        bound
+        for bound, one in zip(read, grown, strict=True)
+        if one is None and not dims.is_within(bound.value, bound.extent)
     }
-    bounds = tuple(one for one in x.view.bounds if one not in gone or one in own)
+    freed = gone - needed if needed <= {*x.view.bounds} else {one.bound for one in grown if one}
+    bounds = tuple(one for one in x.view.bounds if one not in freed)
     index = tuple(at - low for at, low in zip(x.view.index, lows))
     if not any(grown):
         return Operand(x.node, View(x.shape, x.view.index, bounds))

@@ -153,7 +153,8 @@ def _max(node: Node, given: Term, facts: Facts) -> Found:
     (x,), axis, settled = node.operands, _axis(node), term.settled(given)
     extent = x.shape[axis]
     is_top = build.negated(build.less(x, build.repeated(operand(node), axis, extent)))
-    counter = FLOAT32 if dims.bounds(extent)[1] < EXACT_IN_FLOAT32 else FLOAT64
+    is_short = dims.bounds(extent)[1] < EXACT_IN_FLOAT32
+    counter = FLOAT32 if is_short and node.dtype != FLOAT64 else FLOAT64
     ties = build.reduced("sum", build.in_dtype(is_top, counter), axis)
     share = build.times(build.in_dtype(settled.value, counter), build.unary("recip", ties))
     spread = build.repeated(build.in_dtype(share, node.dtype), axis, extent)

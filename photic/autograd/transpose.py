@@ -64,22 +64,24 @@ def transposed(
         within = mask if mask.view.bounds else None
         return Transposed(build.product(_seen(one, found) for one in factors), 1, within)
     count, found = _without_copies(found, rank, (*masks, *factors))
-    values = padded([_seen(one, found) for one in factors], rank)
-    seen = [[_seen(one, found) for one in masks], [values[0], *map(_freed, values[1:])]]
+    first, *others = factors
+    values = padded([_seen(first, found), *(_freely_seen(one, found) for one in others)], rank)
+    seen = [[_seen(one, found) for one in masks], values]
     if any(_asks_for_place(one.node) for one in masks):  # a scatter has one axis of terms
         seen = [[build.joined(one, rank) for one in each] for each in seen]
     value = build.masked(build.product(seen[0]), build.product(seen[1]))
     return Transposed(build.summed(value, rank), count, None)
 
 
-def _freed(x: Operand) -> Operand:
-    """A factor without bounds, if it is read inside its node all the same.
+def _freely_seen(x: Operand, found: Solution) -> Operand:
+    """A factor without the solution's bounds, if it is read inside its node all the same.
 
     Outside of them the first factor is nothing, so that another may be anything finite.
     """
-    pairs = zip(x.view.index, x.node.shape, strict=True)
+    free = build.seen(x, found.shape, found.index)
+    pairs = zip(free.view.index, x.node.shape, strict=True)
     is_inside = all(dims.is_within(at, extent) for at, extent in pairs)
-    return Operand(x.node, View(x.shape, x.view.index)) if is_inside else x
+    return free if is_inside else _seen(x, found)
 
 
 def _seen(x: Operand, found: Solution) -> Operand:
