@@ -7,21 +7,18 @@ what no window covers is exactly 0. Spatial axes may be any number of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from photic.base.errors import BadArgument
 from photic.forms import movement
-from photic.ir.dim import Dim, at_most, floordiv, product
+from photic.ir.dim import Dim, at_most, product
 from photic.ir.view import Shape, axis_variable
 from photic.tensor.axes import checked_axis, infer_shape
 from photic.tensor.creation import checked_shape
-from photic.tensor.padding import pad
+from photic.tensor.kernel_windows import Padding, Sizes, Window, per_axis, windowed, windows_of
 from photic.tensor.primitive import accumulated, reduced
 from photic.tensor.shapes import moved, reshape, transpose
 from photic.tensor.slicing import apart
 from photic.tensor.tensor import Axes, Tensor, Value, in_dtype, tensor
-
-Each = int | Sequence[int]
 
 
 def windows(x: Tensor, axis: int, size: Dim, step: int, dilation: int, op: str) -> Tensor:
@@ -59,43 +56,57 @@ def windows_along(x: Value, dimension: int, size: Dim, step: int) -> Tensor:
 # --- unfold and fold ------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Windows:
-    """Windows of the spatial axes, a number for each axis; as PyTorch's, one number means two."""
+def unfold(
+    x: Value, kernel_size: Sizes, dilation: Sizes = 1, padding: Padding = 0, stride: Sizes = 1
+) -> Tensor:
+    """Every window of (N, C, *spatial) as a column: (N, C * places of a window, windows).
 
-    size: tuple[int, ...]
-    dilation: tuple[int, ...]
-    padding: tuple[int, ...]
-    stride: tuple[int, ...]
-
-    def count(self, axis: int, extent: Dim) -> Dim:
-        """How many windows a spatial axis of this size has; BadArgument where not surely one."""
-        reach = (self.size[axis] - 1) * self.dilation[axis] + 1
-        left = extent + 2 * self.padding[axis] - reach
-        if not at_most(0, left):
-            raise BadArgument(
-                op="fold", argument="kernel_size", given=f"{reach} places", expected=f"in {extent}"
-            )
-        return floordiv(left, self.stride[axis]) + 1
-
-
-def _windows(op: str, kernel_size: Each, dilation: Each, padding: Each, stride: Each) -> Windows:
-    rank = 2 if isinstance(kernel_size, int) else len(kernel_size)
-    return Windows(
-        _each(op, "kernel_size", kernel_size, rank, 1),
-        _each(op, "dilation", dilation, rank, 1),
-        _each(op, "padding", padding, rank, 0),
-        _each(op, "stride", stride, rank, 1),
-    )
+    Without the axis N, neither has the result. Around the tensor lies 0. BadArgument.
+    """
+    value = tensor(x, "unfold")
+    sizes = _sizes("unfold", kernel_size)
+    _require_rank("unfold", value, len(sizes) + 1, len(sizes) + 2)
+    lead = value.ndim - len(sizes)
+    extents = value.shape[lead:]
+    seen = windowed(value, windows_of("unfold", extents, sizes, stride, padding, dilation), 0)
+    spatial, places = range(lead, value.ndim), range(value.ndim, seen.ndim)
+    rows = value.shape[lead - 1] * product(sizes)
+    columns = product(seen.shape[k] for k in spatial)
+    laid = transpose(seen, [*range(lead), *places, *spatial])
+    return reshape(laid, (*value.shape[: lead - 1], rows, columns))
 
 
-def _each(op: str, argument: str, given: Each, count: int, low: int) -> tuple[int, ...]:
-    numbers = (given,) * count if isinstance(given, int) else tuple(given)
-    if len(numbers) != count or any(one < low for one in numbers):
+def fold(
+    x: Value,
+    output_size: Dim | Sequence[Dim],
+    kernel_size: Sizes,
+    dilation: Sizes = 1,
+    padding: Padding = 0,
+    stride: Sizes = 1,
+) -> Tensor:
+    """Columns of ``unfold`` put back in (N, C, *output_size), where they overlap added.
+
+    What no window covers is 0. BadArgument, CannotReshape where sizes do not fit.
+    """
+    value = tensor(x, "fold")
+    sizes = _sizes("fold", kernel_size)
+    _require_rank("fold", value, 2, 2 + 1)
+    extents = checked_shape("fold", output_size)
+    extents = extents * len(sizes) if len(extents) == 1 else extents
+    if len(extents) != len(sizes):
         raise BadArgument(
-            op=op, argument=argument, given=given, expected=f"{count} numbers of {low} or more"
+            op="fold", argument="output_size", given=output_size, expected=f"{len(sizes)} sizes"
         )
-    return numbers
+    form = windows_of("fold", extents, sizes, stride, padding, dilation)
+    channels = infer_shape((value.shape[-2],), (-1, product(sizes)))[0]
+    shape = (*value.shape[:-2], channels, *sizes, *(one.count for one in form))
+    return _added_up(reshape(value, shape), extents, form)
+
+
+def _sizes(op: str, kernel_size: Sizes) -> tuple[int, ...]:
+    """The size of a window along each spatial axis; as PyTorch's, one number means two axes."""
+    rank = 2 if isinstance(kernel_size, int) else len(kernel_size)
+    return per_axis(op, "kernel_size", kernel_size, rank, 1)
 
 
 def _require_rank(op: str, x: Tensor, *ranks: int) -> None:
@@ -103,66 +114,16 @@ def _require_rank(op: str, x: Tensor, *ranks: int) -> None:
         raise BadArgument(op=op, argument="rank", given=x.ndim, expected=f"one of {ranks}")
 
 
-def unfold(
-    x: Value, kernel_size: Each, dilation: Each = 1, padding: Each = 0, stride: Each = 1
-) -> Tensor:
-    """Every window of (N, C, *spatial) as a column: (N, C * places of a window, windows).
-
-    Without the axis N, neither has the result. Around the tensor lies 0. BadArgument.
-    """
-    value = tensor(x, "unfold")
-    form = _windows("unfold", kernel_size, dilation, padding, stride)
-    rank = len(form.size)
-    _require_rank("unfold", value, rank + 1, rank + 2)
-    lead = value.ndim - rank
-    value = pad(value, [(0, 0)] * lead + [(one, one) for one in form.padding])
-    for k in range(rank):
-        value = windows(value, lead + k, form.size[k], form.stride[k], form.dilation[k], "unfold")
-    spatial = range(lead, lead + rank)
-    order = [*range(lead), *range(lead + rank, value.ndim), *spatial]
-    rows = value.shape[lead - 1] * product(form.size)
-    columns = product(value.shape[k] for k in spatial)
-    return reshape(transpose(value, order), (*value.shape[: lead - 1], rows, columns))
-
-
-def fold(
-    x: Value,
-    output_size: Dim | Sequence[Dim],
-    kernel_size: Each,
-    dilation: Each = 1,
-    padding: Each = 0,
-    stride: Each = 1,
-) -> Tensor:
-    """Columns of ``unfold`` put back in (N, C, *output_size), where they overlap added.
-
-    What no window covers is 0. BadArgument, CannotReshape where sizes do not fit.
-    """
-    value = tensor(x, "fold")
-    form = _windows("fold", kernel_size, dilation, padding, stride)
-    rank = len(form.size)
-    _require_rank("fold", value, 2, 2 + 1)
-    sizes = checked_shape("fold", output_size)
-    sizes = sizes * rank if len(sizes) == 1 else sizes
-    if len(sizes) != rank:
-        raise BadArgument(
-            op="fold", argument="output_size", given=output_size, expected=f"{rank} sizes"
-        )
-    counts = [form.count(k, size) for k, size in enumerate(sizes)]
-    channels = infer_shape((value.shape[-2],), (-1, product(form.size)))[0]
-    shape = (*value.shape[:-2], channels, *form.size, *counts)
-    return _added_up(reshape(value, shape), sizes, form)
-
-
-def _added_up(x: Tensor, sizes: Shape, form: Windows) -> Tensor:
-    """(..., *places of a window, *windows) to (..., *sizes)."""
-    rank = len(sizes)
+def _added_up(x: Tensor, extents: Shape, form: Sequence[Window]) -> Tensor:
+    """(..., *places of a window, *windows) to (..., *extents)."""
+    rank = len(extents)
     lead = x.ndim - 2 * rank
     laid = x.astype(accumulated(x.dtype))
-    for k, size in enumerate(sizes):
-        place = axis_variable(lead + k, form.size[k])
-        offset = form.padding[k] - place * form.dilation[k]
-        laid = moved(laid, apart, lead + rank + k, size, offset, form.stride[k])
-    for _ in sizes:
+    for k, (extent, one) in enumerate(zip(extents, form)):
+        place = axis_variable(lead + k, one.size)
+        offset = one.before - place * one.dilation
+        laid = moved(laid, apart, lead + rank + k, extent, offset, one.stride)
+    for _ in extents:
         laid = reduced("sum", laid, lead)
     # from 0 on, as what no window covers would be -0.0
     return (laid + in_dtype(0, laid.dtype)).astype(x.dtype)

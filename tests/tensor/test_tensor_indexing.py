@@ -61,7 +61,7 @@ REFUSED: list[tuple[str, Callable[[], object], type[PhoticError], str]] = [
     ("diag", lambda: ph.diag(ph.ones((2, 2, 2))), BadArgument, "1 or 2"),
     ("meshgrid", lambda: ph.meshgrid(X, indexing="yx"), BadArgument, "'ij'"),
     ("fold", lambda: ph.fold(ph.ones((1, 4, 9)), (3, 3), 2), PhoticError, ""),
-    ("unfold", lambda: ph.unfold(ph.ones((1, 1, 2, 2)), 3), BadArgument, "window"),
+    ("unfold", lambda: ph.unfold(ph.ones((1, 1, 2, 2)), 3), BadArgument, "3 or more"),
     ("windows", lambda: ph.sliding_window_view(X, 5, 1), BadArgument, "in 4"),
     ("arange", lambda: ph.arange(0.0, np.inf), BadArgument, "finite"),
     ("reshape", lambda: ph.reshape(X, (5, -1)), PhoticError, ""),
