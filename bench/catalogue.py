@@ -34,7 +34,6 @@ SAMPLES = 15  # of each contestant
 def figure(entry: Entry, speed: Speed, samples: int) -> common.Figure:
     """Both medians in microseconds, their ratio, and that of the fastest samples."""
     work = workload(entry, speed)
-    work.require_alike()
     program = ph.compile(work.results, search=0)
     sides = {"photic": lambda: program(**work.inputs), "torch": work.peer}
     found = common.race(sides, repeats=samples, calls_per_sample=1)

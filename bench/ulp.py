@@ -1,10 +1,12 @@
-"""The largest error of the c target's float functions, in units in the last place (ulp).
+"""The largest error of float functions, in units in the last place (ulp).
 
+The primitives as the c target spells them, and what is composed of them as compiled programs.
 float32: every one of the 2^32 inputs (or `--sample N` of them, spread evenly over all bit patterns
-and so over all exponents), against the C library's double-precision function of the same input,
-which errs by less than 1e-9 float32 ulp; the error is taken before the reference is rounded, so
-that a correctly rounded result shows 0.5. float64: a sample over all exponents, against NumPy's
-long double, where that is wider than float64.
+and so over all exponents), against a double-precision function of the same input, the C library's,
+NumPy's or SciPy's, which errs by less than 1e-8 float32 ulp; the error is taken before the
+reference is rounded, so that a correctly rounded result shows 0.5. Of two arguments: `--pairs N` of
+them. float64: a sample of the primitives over all exponents, against NumPy's long double, where
+that is wider than float64.
 
 A result that should be NaN or infinite and is not counts as infinitely wrong.
 """
@@ -13,13 +15,17 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import math
 import time
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import common
 import numpy as np
+from scipy import special
 
+import photic as ph
 from photic.targets.c.numerics import prelude
 from photic.targets.c.toolchain import build_kernels, load_library
 
@@ -28,8 +34,60 @@ LANES = (1, 4, 8, 16)
 PATTERNS = 2**32
 PIECE = 2**24  # inputs of one task: a fraction of a second
 BATCH = 4096  # inputs in the first-level cache
+COMPOSED_PIECE = 2**20  # inputs of one call of a program
 F64_SAMPLE = 2**20
 LONG_DOUBLE = {"exp2": np.exp2, "log2": np.log2, "sin": np.sin, "sqrt": np.sqrt}
+
+PAIRS = 2**24
+WAVES = ("sin", "cos", "tan")
+WAVES_TO = 1e5  # the range in which waves are held to the limit of all functions
+
+
+def _sinc(x: np.ndarray) -> np.ndarray:
+    """sin(pi*x)/(pi*x): the whole part that is even is taken off, so that whole numbers give 0."""
+    rest = x - 2 * np.round(x / 2)
+    result = np.sin(np.pi * rest) / (np.pi * x)
+    return np.where(x == 0, 1.0, np.where(np.isinf(x), 0.0, np.where(rest % 1 == 0, 0.0, result)))
+
+
+# What is composed, by its public name; names that are not there yet are left out.
+COMPOSED: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
+    "exp": np.exp,
+    "expm1": np.expm1,
+    "log": np.log,
+    "log10": np.log10,
+    "log1p": np.log1p,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "cbrt": np.cbrt,
+    "cos": np.cos,
+    "tan": np.tan,
+    "sinc": _sinc,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "tanh": np.tanh,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
+    "erf": special.erf,
+    "erfc": special.erfc,
+    "erfinv": special.erfinv,
+    "sigmoid": special.expit,
+    "log_sigmoid": special.log_expit,
+    "logit": special.logit,
+    "softplus": lambda x: -special.log_expit(-x),
+}
+
+OF_TWO: Mapping[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "power": np.power,
+    "atan2": np.arctan2,
+    "hypot": np.hypot,
+    "logaddexp": np.logaddexp,
+    "logaddexp2": np.logaddexp2,
+    "xlogy": special.xlogy,
+}
 
 COMMON_SOURCE = f"""
 double reference_recip(double x) {{ return 1 / x; }}
@@ -52,6 +110,12 @@ static void compare(const float *got, const double *exact, const unsigned *input
         }}
         if (error > *worst) *worst = error, *at = input[i];
     }}
+}}
+
+void compare_piece(const float *got, const double *exact, const unsigned *input, long long count,
+                   double *worst, unsigned *at) {{
+    for (long long i = 0; i < count; i += {BATCH})
+        compare(got + i, exact + i, input + i, worst, at);
 }}
 
 static unsigned long long mix(unsigned long long x) {{  // splitmix64
@@ -183,6 +247,104 @@ def f64_worst(library: ctypes.CDLL, operation: str, lanes: int, x: np.ndarray) -
     return Worst(float(error[at]), float(x[at]))
 
 
+# --- what is composed -----------------------------------------------------------------------
+
+
+def patterns(first: int, count: int, stride: int) -> np.ndarray:
+    """float32 bit patterns ``first*stride ...``, moved by less than stride where it is above 1."""
+    numbers = np.arange(first, first + count, dtype=np.uint64) * np.uint64(stride)
+    if stride > 1:
+        generator = np.random.default_rng(first)
+        numbers += generator.integers(0, stride, count, np.uint64)
+    return numbers.astype(np.uint32)
+
+
+def compared(library: ctypes.CDLL, got: np.ndarray, exact: np.ndarray, at: np.ndarray) -> Worst:
+    """The worst of results, each with the number (a uint32) that says which it is."""
+    worst, where = np.full(1, -1.0), np.zeros(1, np.uint32)
+    pointers = [ctypes.c_void_p(one.ctypes.data) for one in (got, exact, at)]
+    found = (ctypes.c_void_p(one.ctypes.data) for one in (worst, where))
+    library["compare_piece"](*pointers, ctypes.c_longlong(len(got)), *found)
+    return Worst(float(worst[0]), float(where.view(np.float32)[0]))
+
+
+def composed_worst(
+    library: ctypes.CDLL, name: str, exact: Callable[..., np.ndarray], inputs: int, threads: int
+) -> list[Worst]:
+    """The worst of a composed function over float32 inputs; of waves, of small ones by itself."""
+    length = min(COMPOSED_PIECE, inputs)
+    program = ph.compile({"y": getattr(ph, name)(ph.input("x", (length,)))}, search=0)
+    stride = PATTERNS // inputs
+    limits = (math.inf, WAVES_TO) if name in WAVES else (math.inf,)
+
+    def piece(first: int) -> list[Worst]:
+        bits = patterns(first, length, stride)
+        x = bits.view(np.float32)
+        found = []
+        for limit in limits:
+            inside = x if limit == math.inf else np.where(np.abs(x) <= limit, x, np.float32(0))
+            with np.errstate(all="ignore"):
+                true = exact(inside.astype(np.float64))
+            got = program(x=inside)["y"]
+            found.append(compared(library, got, true, inside.view(np.uint32)))
+        return found
+
+    with ThreadPoolExecutor(threads) as pool:
+        pieces = list(pool.map(piece, range(0, inputs, length)))
+    return [max(column, key=lambda worst: worst.ulp) for column in zip(*pieces, strict=True)]
+
+
+def pairs_worst(
+    library: ctypes.CDLL, name: str, exact: Callable[..., np.ndarray], pairs: int
+) -> tuple[float, str]:
+    """The worst of a function of two over pairs: half of them patterns, half ordinary numbers."""
+    x, y = ph.input("x", (COMPOSED_PIECE,)), ph.input("y", (COMPOSED_PIECE,))
+    program = ph.compile({"z": getattr(ph, name)(x, y)}, search=0)
+    numbers = np.arange(COMPOSED_PIECE, dtype=np.uint32)
+    worst, place = -1.0, ""
+    for first in range(0, max(pairs, COMPOSED_PIECE), COMPOSED_PIECE):
+        generator = np.random.default_rng(first)
+        words = generator.integers(0, PATTERNS, (2, COMPOSED_PIECE), np.uint64).astype(np.uint32)
+        given = words.view(np.float32)
+        half = COMPOSED_PIECE // 2
+        given[:, :half] = generator.normal(0, 10, (2, half))
+        with np.errstate(all="ignore"):
+            true = exact(*given.astype(np.float64))
+        found = compared(library, program(x=given[0], y=given[1])["z"], true, numbers)
+        if found.ulp > worst:
+            at = int(np.float32(found.at).view(np.uint32))
+            worst = found.ulp
+            place = " ".join(float(one).hex() for one in given[:, at])
+    return worst, place
+
+
+def composed_figures(
+    library: ctypes.CDLL, only: str, inputs: int, pairs: int, threads: int
+) -> list[common.Figure]:
+    """Every composed function that there is, or one."""
+    figures: list[common.Figure] = []
+    singles = {"sin": np.sin, **COMPOSED}
+    for name, exact in singles.items():
+        if hasattr(ph, name) and only in ("", name):
+            start = time.perf_counter()
+            found = composed_worst(library, name, exact, inputs, threads)
+            seconds = time.perf_counter() - start
+            labels = (name, f"{name} to {WAVES_TO:g}")
+            figures += [figure(a, inputs, b, seconds) for a, b in zip(labels, found)]
+            print(common.table(figures[-len(found) :]).split("\n", 1)[1], flush=True)
+    for name, function in OF_TWO.items():
+        if hasattr(ph, name) and only in ("", name):
+            start = time.perf_counter()
+            worst, place = pairs_worst(library, name, function, pairs)
+            seconds = time.perf_counter() - start
+            figures.append(
+                {"function": name, "inputs": pairs, "max_ulp": worst, "at": place}
+                | {"seconds": seconds}
+            )
+            print(common.table(figures[-1:]).split("\n", 1)[1], flush=True)
+    return figures
+
+
 def figure(name: str, inputs: int, worst: Worst, seconds: float) -> common.Figure:
     return {
         "function": name,
@@ -196,26 +358,40 @@ def figure(name: str, inputs: int, worst: Worst, seconds: float) -> common.Figur
 def main() -> None:
     parser = common.parser(__doc__.splitlines()[0])
     parser.add_argument("--sample", metavar="N", type=int, help="float32 inputs (default: all)")
+    parser.add_argument("--pairs", metavar="N", type=int, default=PAIRS, help="of two arguments")
     parser.add_argument("--threads", metavar="N", type=int, default=2)
-    parser.add_argument("--only", metavar="OP", choices=OPERATIONS, help="one function")
+    names = sorted({*OPERATIONS, *COMPOSED, *OF_TWO})
+    parser.add_argument("--only", metavar="OP", choices=names, default="", help="one function")
     arguments = parser.parse_args()
     inputs = max(min(arguments.sample or PATTERNS, PATTERNS) // BATCH, 1) * BATCH
     library = load_library(build_kernels(source()))
     figures: list[common.Figure] = []
-    for operation in [arguments.only] if arguments.only else OPERATIONS:
-        start = time.perf_counter()
-        found = sweep(library, operation, inputs, arguments.threads)
-        seconds = time.perf_counter() - start
-        for lanes, worst in zip(LANES, found, strict=True):
-            figures.append(figure(f"{operation}_f32x{lanes}", inputs, worst, seconds / len(LANES)))
-        if np.finfo(np.longdouble).nmant > np.finfo(np.float64).nmant:
-            x = f64_sample()
-            for lanes in LANES:
-                start = time.perf_counter()
-                worst = f64_worst(library, operation, lanes, x)
-                seconds = time.perf_counter() - start
-                figures.append(figure(f"{operation}_f64x{lanes}", len(x), worst, seconds))
+    for operation in OPERATIONS:
+        if arguments.only in ("", operation):
+            figures += primitive_figures(library, operation, inputs, arguments.threads)
+    whole = max(inputs // COMPOSED_PIECE, 1) * min(COMPOSED_PIECE, inputs)
+    figures += composed_figures(library, arguments.only, whole, arguments.pairs, arguments.threads)
     common.report(figures, arguments.json)
+
+
+def primitive_figures(
+    library: ctypes.CDLL, operation: str, inputs: int, threads: int
+) -> list[common.Figure]:
+    """A primitive in float32 and float64, for each number of lanes."""
+    figures = []
+    start = time.perf_counter()
+    found = sweep(library, operation, inputs, threads)
+    seconds = time.perf_counter() - start
+    for lanes, worst in zip(LANES, found, strict=True):
+        figures.append(figure(f"{operation}_f32x{lanes}", inputs, worst, seconds / len(LANES)))
+    if np.finfo(np.longdouble).nmant > np.finfo(np.float64).nmant:
+        x = f64_sample()
+        for lanes in LANES:
+            start = time.perf_counter()
+            worst = f64_worst(library, operation, lanes, x)
+            seconds = time.perf_counter() - start
+            figures.append(figure(f"{operation}_f64x{lanes}", len(x), worst, seconds))
+    return figures
 
 
 if __name__ == "__main__":
