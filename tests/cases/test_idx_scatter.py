@@ -64,3 +64,23 @@ def test_idx_03_the_last_of_many_values_stays_at_every_length(run: Run) -> None:
         }
         got = program(**given) if program else run(outputs, given, n=size)
         assert got["y"].tolist() == [-1, size - 1, -1]
+
+
+@BOTH
+def test_idx_03_the_gradient_of_repeated_lookups_is_the_same_in_every_call(run: Run) -> None:
+    random = np.random.default_rng(1)
+    given = {
+        "table": random.normal(size=(ROWS, COLUMNS)).astype(np.float32),
+        "i": random.integers(0, ROWS, IDS),
+    }
+    table, i = inputs(given)
+    outputs = {"y": ph.grad(ph.square(ph.embedding(i, table)).sum(), table)}
+    want = 2.0 * given["table"] * np.bincount(given["i"], minlength=ROWS)[:, None]
+    if run is by_evaluator:
+        results = [run(outputs, given)["y"]]
+    else:
+        program = ph.compile(outputs, target="c")
+        results = [program(**given)["y"] for _ in range(CALLS)]
+    for got in results:
+        np.testing.assert_allclose(got, want, rtol=1e-5)
+        np.testing.assert_array_equal(got, results[0])
