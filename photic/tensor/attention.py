@@ -2,28 +2,31 @@
 
 Nothing here is known to the compiler: it is written as its definition says, and the search finds
 the streaming form. Positions count from the end of the keys: row i of r stands at key
-``i + keys - r``, so that the last row is the newest, as with a cache. Masks select exactly: what
-nobody sees may be nan or infinite. Halves are computed in float32 and rounded once.
+``i + keys - r``, so that the last row is the newest, as with a cache. What a mask hides is hidden
+by selection: its score may be nan or infinite (a value that is so still shows, as 0 times it).
+Halves are computed in float32 and rounded once.
 """
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from photic.base.errors import BadArgument, ShapeMismatch
 from photic.ir.dim import Dim, bounds, exact_div
-from photic.ir.dtype import BOOL, FLOAT32
+from photic.ir.dtype import BOOL, FLOAT32, FLOAT64
 from photic.tensor.activations import tanh
-from photic.tensor.compare import equal
 from photic.tensor.creation import constant, counted
 from photic.tensor.linear import contracted
-from photic.tensor.primitive import accumulated, exp2, less, negated, reciprocal, where
+from photic.tensor.primitive import accumulated, exp2, less, masked, negated, reciprocal, where
 from photic.tensor.reductions import LOG2_E, max, softmax, sum
 from photic.tensor.rounding import abs
 from photic.tensor.shapes import expand_dims, reshape, swapaxes
 from photic.tensor.tensor import Tensor, Value, fixed, joined_dtype, tensor
 
 Window = tuple[Dim | None, Dim | None]
+LARGEST = {FLOAT32: float(np.finfo(np.float32).max), FLOAT64: float(np.finfo(np.float64).max)}
 
 
 def attention(
@@ -45,7 +48,7 @@ def attention(
     all. ``window``: how many keys before and after its own a row sees, None for all; causal of
     the w newest is ``(w - 1, 0)``. ``scale`` is 1/sqrt(depth) unless given. ``softcap`` makes
     scores ``softcap*tanh(score/softcap)`` before masks. ``sinks`` (heads,) adds to each row of a
-    head a score that has no value. A row that sees no key is nan; with sinks it is 0.
+    head a score that has no value. A row that sees no key is 0, as in PyTorch.
 
     Raises BadArgument and ShapeMismatch. Sizes may be symbolic, all but the depth of ``query``.
     """
@@ -100,25 +103,35 @@ def _masked(scores: Tensor, mask: Tensor, groups: Dim) -> Tensor:
     laid = reshape(plain, (*plain.shape[:-3], *split, *plain.shape[-2:]))
     if laid.dtype == BOOL:
         return where(laid, scores, -math.inf)
-    return scores + laid.astype(scores.dtype)
+    added = laid.astype(scores.dtype)
+    # what a mask of -inf hides is hidden by selection too, whatever its score is
+    return where(_is_lowest(added), -math.inf, scores + added)
+
+
+def _is_lowest(x: Tensor) -> Tensor:
+    """True where -inf: below every finite number."""
+    return less(x, -LARGEST[x.dtype])
 
 
 def _mixed(scores: Tensor, value: Tensor, sinks: Value | None) -> Tensor:
     """The values, each by its weight: (..., key heads, groups, rows, depth)."""
+    top = max(scores, -1, keepdims=True)
+    weights = softmax(scores, -1) if sinks is None else _beside_sinks(scores, top, sinks)
     columns = expand_dims(swapaxes(value, -1, -2), (-4, -3))
-    if sinks is None:
-        return contracted(expand_dims(softmax(scores, -1), -2), columns)
+    mixed = contracted(expand_dims(weights, -2), columns)
+    return masked(negated(_is_lowest(top)), mixed)
+
+
+def _beside_sinks(scores: Tensor, top: Tensor, sinks: Value) -> Tensor:
+    """The weights of the keys, where a score without a value takes its share of each row."""
     key_heads, groups = scores.shape[-4:-2]
     sink = tensor(sinks).astype(scores.dtype)
     if sink.shape != (key_heads * groups,):
         raise ShapeMismatch(op="attention sinks", left=sink.shape, right=(key_heads * groups,))
-    top = max(scores, -1, keepdims=True)
     weights = exp2((scores - top) * LOG2_E)
     # a sink far above the row overflows here, and then no key has any weight
     lost = exp2((reshape(sink, (key_heads, groups, 1, 1)) - top) * LOG2_E)
-    weights = weights * reciprocal(sum(weights, -1, keepdims=True) + lost)
-    mixed = contracted(expand_dims(weights, -2), columns)
-    return where(equal(top, -math.inf), 0.0, mixed)
+    return weights * reciprocal(sum(weights, -1, keepdims=True) + lost)
 
 
 # --- who sees whom by place -----------------------------------------------------------------

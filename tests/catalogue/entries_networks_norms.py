@@ -276,7 +276,7 @@ OTHERS = (
         is_peer=True,
         onnx=("LRN",),
         aten=(),
-        speed=speed_of(response, None, MILLION, why="a power for every element, through float64"),
+        speed=speed_of(response, None, MILLION),
     ),
     Entry(
         "local_response_norm.even",
