@@ -79,8 +79,9 @@ def joined(x: Operand, first: int) -> Operand:
     *index, rest = axis_variables(shape)
     places: list[Dim] = []
     for extent in reversed(x.shape[first + 1 :]):
-        places.append(dims.mod(rest, extent))
-        rest = dims.floordiv(rest, extent)
+        is_empty = extent == 0  # there is no place, so any will do
+        places.append(0 if is_empty else dims.mod(rest, extent))
+        rest = 0 if is_empty else dims.floordiv(rest, extent)
     return seen(x, shape, [*index, rest, *reversed(places)])
 
 
