@@ -145,23 +145,40 @@ def _sum(node: Node, given: Term, facts: Facts) -> Found:
 
 
 def _max(node: Node, given: Term, facts: Facts) -> Found:
-    """Shared evenly by all that are equal to the maximum; they are counted exactly."""
+    """Shared evenly by all that are equal to the maximum, also one over several axes."""
     pair = two_values(node)
     if pair is not None:
         yield from _larger(*pair, given, facts)
         return
-    (x,), axis, settled = node.operands, _axis(node), term.settled(given)
-    extent = x.shape[axis]
-    is_top = build.negated(build.less(x, build.repeated(operand(node), axis, extent)))
-    is_short = dims.bounds(extent)[1] < EXACT_IN_FLOAT32
-    counter = FLOAT32 if is_short and node.dtype != FLOAT64 else FLOAT64
-    ties = build.reduced("sum", build.in_dtype(is_top, counter), axis)
+    x, axes = _all_axes(node)
+    settled = term.settled(given)
+
+    def spread(one: Operand) -> Operand:
+        for axis in axes:
+            one = build.repeated(one, axis, x.shape[axis])
+        return one
+
+    is_top = build.negated(build.less(x, spread(operand(node))))
+    count = dims.bounds(dims.product(x.shape[axis] for axis in axes))[1]
+    counter = FLOAT64 if count > EXACT_IN_FLOAT32 or node.dtype == FLOAT64 else FLOAT32
+    ties = build.in_dtype(is_top, counter)
+    for axis in reversed(axes):
+        ties = build.reduced("sum", ties, axis)
     share = build.times(build.in_dtype(settled.value, counter), build.unary("recip", ties))
-    spread = build.repeated(build.in_dtype(share, node.dtype), axis, extent)
-    yield x, Term((spread,), settled.number, (is_top,))
+    yield x, Term((spread(build.in_dtype(share, node.dtype)),), settled.number, (is_top,))
 
 
 EXACT_IN_FLOAT32 = 2**24  # whole numbers up to here
+
+
+def _all_axes(node: Node) -> tuple[Operand, list[int]]:
+    """What a maximum of maxima is of, and over which of its axes, in their order."""
+    (x,), axes = node.operands, [_axis(node)]
+    while x.node.op == "max" and x.view == identity(x.node.shape) and two_values(x.node) is None:
+        below = _axis(x.node)
+        axes = sorted([below, *(axis + (axis >= below) for axis in axes)])
+        (x,) = x.node.operands
+    return x, axes
 
 
 def _larger(left: Operand, right: Operand, given: Term, facts: Facts) -> Found:

@@ -86,6 +86,10 @@ def test_a_maximum_is_shared_evenly_by_equal_values() -> None:
     x = np.array([[3.0, 1, 3, 3], [2, 2, 0, 1]])
     (got,) = gradients(lambda x: ph.max(x, 1), x)
     np.testing.assert_array_equal(got, [[1 / 3, 0, 1 / 3, 1 / 3], [0.5, 0.5, 0, 0]])
+    x[1, 0] = 3
+    for axes in ((0, 1), (1, 0), None):
+        (got,) = gradients(lambda x: ph.max(x, axes), x)  # noqa: B023
+        np.testing.assert_array_equal(got, (x == 3) / 4)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
