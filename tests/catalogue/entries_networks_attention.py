@@ -241,7 +241,31 @@ def tables(places: Array) -> list[Array]:
     return [np.cos(angle), np.sin(angle)]
 
 
+def dynamic(length: Array) -> Array:
+    """Rates of eight elements trained to 16 places: the base grows with the length beyond."""
+    base = 100.0 * (2.0 * max(int(length), 16) / 16 - 1) ** (8 / 6)
+    return base ** -np.array([0.0, 0.25, 0.5, 0.75])
+
+
 ROPE = (
+    Entry(
+        "rope_rates",
+        lambda length: ph.rope_rates(ph.RopeDynamic(8, 100.0, 2.0, 16), length).rates,
+        dynamic,
+        cases(*([exactly(one)] for one in (1, 16, 17, 4096))),
+        ("float64",),
+        ulps=16.0,
+        why="a power by a logarithm and an exponential",
+        gradient="none: of a whole length",
+    ),
+    Entry(
+        "yarn_gain",
+        lambda x: x * ph.yarn_gain(40.0, 0.7),
+        lambda x: x * (1 + 0.07 * math.log(40.0)),
+        cases([floats(7)]),
+        ("float64", "float32"),
+        ulps=1.0,
+    ),
     rope("rope_halves", ph.rope_halves, halves),
     rope("rope_pairs", ph.rope_pairs, neighbours),
     Entry(
