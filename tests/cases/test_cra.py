@@ -85,6 +85,26 @@ def test_num_07_a_loop_divides_as_the_unrolled_code_does(run: Run) -> None:
         assert one.tolist() == want.tolist()
 
 
+def test_num_07_remainders_of_both_kinds_are_one_for_constants_and_inputs(run: Run) -> None:
+    given = {
+        "a": np.array([-5, 5, -5, 5]),
+        "b": np.array([3, -3, -3, 3]),
+        "c": np.array([-5.5, 5.5, -5.5], np.float32),
+        "d": np.array([3, -3, -3], np.float32),
+    }
+    handles = inputs(given)
+    outputs = {}
+    for kind, (a, b, c, d) in (("input", handles), ("constant", map(ph.constant, given.values()))):
+        outputs |= {f"floor_{kind}": ph.mod(a, b), f"rest_{kind}": ph.mod(c, d)}
+        outputs |= {f"trunc_{kind}": ph.fmod(a, b), f"left_{kind}": ph.fmod(c, d)}
+    got = run(outputs, given)
+    for kind in ("input", "constant"):
+        assert got[f"floor_{kind}"].tolist() == [1, -1, -2, 2]
+        assert got[f"trunc_{kind}"].tolist() == [-2, 2, -2, 2]
+        assert got[f"rest_{kind}"].tolist() == [0.5, -0.5, -2.5]
+        assert got[f"left_{kind}"].tolist() == [-2.5, 2.5, -2.5]
+
+
 # --- CRA-02: places past 2**31 --------------------------------------------------------------
 
 
