@@ -144,7 +144,7 @@ def _window(
         count = every + inside - _larger(op, every, inside)
     tail = (count - 1) * stride + reach - extent - before
     past = tail - after if ceil_mode and not at_most(tail, after) else 0
-    if not at_most(0, count) or (count == 0 and extent != 0):
+    if not (at_most(1, count) or extent == count == 0):
         expected = f"surely {reach} or more with its padding"
         raise BadArgument(op=op, argument="an axis", given=f"of size {extent}", expected=expected)
     return Window(size, stride, dilation, before, after, tail, past, count)
