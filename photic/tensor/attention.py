@@ -59,7 +59,7 @@ def attention(
     grouped = reshape(q, (*q.shape[:-3], k.shape[-3], groups, *q.shape[-2:]))
     scores = contracted(expand_dims(grouped, -2), expand_dims(k, (-4, -3))) * factor
     if softcap is not None:
-        scores = tanh(scores * (1 / softcap)) * softcap
+        scores = _capped(scores, softcap)
     if mask is not None:
         scores = _masked(scores, tensor(mask), groups)
     rows, keys = scores.shape[-2:]
@@ -92,6 +92,12 @@ def _groups(q: Tensor, k: Tensor, v: Tensor) -> Dim:
             expected="a multiple",
         )
     return groups
+
+
+def _capped(scores: Tensor, cap: float) -> Tensor:
+    if not cap > 0:
+        raise BadArgument(op="attention", argument="softcap", given=cap, expected="above 0")
+    return tanh(scores * (1 / cap)) * cap
 
 
 def _masked(scores: Tensor, mask: Tensor, groups: Dim) -> Tensor:

@@ -44,6 +44,7 @@ REFUSED: dict[str, tuple[type[PhoticError], Callable[[], object]]] = {
         BadArgument,
         lambda: ph.attention(*[ones(1, 3, 4)] * 3, window=(-1, 0)),
     ),
+    "no cap": (BadArgument, lambda: ph.attention(*[ones(1, 3, 4)] * 3, softcap=0.0)),
     "sinks": (ShapeMismatch, lambda: ph.attention(*[ones(2, 3, 4)] * 3, sinks=ones(3))),
     "an unknown depth": (
         UnknownSize,
