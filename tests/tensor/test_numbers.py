@@ -14,6 +14,7 @@ CHECKS = (
     "numbers_exact",
     "numbers_floats",
     "numbers_functions",
+    "numbers_gradients",
     "numbers_images",
     "numbers_networks",
     "numbers_places",
