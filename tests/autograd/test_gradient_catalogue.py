@@ -7,17 +7,18 @@ stand (kinks, ties), and what is not finite or huge in them is replaced.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from autograd.checking import evaluated, inputs_of, named
 from catalogue.entry import NO_GRADIENT, Entry
-from catalogue.running import Job, entries, jobs
+from catalogue.running import Job, entries, jobs, sizes_of_case, symbolic_shapes
 
 import photic as ph
 from photic.forms.eval import Array, evaluate
+from photic.ir.dim import Dim
 from photic.ir.graph import Graph, topological
 
 FEW = 2  # cases of an entry, one where the graph is large
@@ -126,3 +127,40 @@ def test_the_gradient_is_the_slope_along_any_direction(entry: Entry) -> None:
         if checked >= FEW:
             return
     assert checked, f"{entry.name} has no case that is finite and not empty"
+
+
+# --- symbolic sizes -------------------------------------------------------------------------
+
+
+def of_squares(job: Job, shapes: Sequence[Sequence[Dim]]) -> list[ph.Tensor]:
+    """The gradients of the sum of all results' squares, for float inputs of these shapes."""
+    handles = [
+        ph.input(f"x{k}", shape, one.dtype)
+        for k, (shape, one) in enumerate(zip(shapes, job.case, strict=True))
+    ]
+    made = job.entry.call(*handles)
+    results = [one for one in (made if isinstance(made, tuple | list) else [made]) if is_float(one)]
+    loss = ph.sum(ph.square(results[0]))
+    for one in results[1:]:
+        loss = loss + ph.sum(ph.square(one))
+    return list(ph.grad(loss, [one for one in handles if is_float(one)]))
+
+
+@pytest.mark.parametrize(
+    "entry", [one for one in differentiable() if one.sizes], ids=lambda entry: entry.name
+)
+def test_gradients_over_symbolic_sizes_are_those_over_fixed_ones(entry: Entry) -> None:
+    checked = 0
+    for job in sorted(jobs(entry, "float64"), key=lambda job: sum(one.size for one in job.case)):
+        sizes = sizes_of_case(job)
+        if not sizes or checked == FEW:
+            continue
+        given = named(moved_off(job.case, np.random.default_rng(job.number)))
+        fixed = evaluated(of_squares(job, [one.shape for one in job.case]), given)
+        symbolic = evaluated(of_squares(job, symbolic_shapes(job, "")), given, **sizes)
+        for one, other in zip(symbolic, fixed, strict=True):
+            plain = np.isfinite(other)  # a division by 0 is a constant inf with fixed sizes
+            limit = 1e-12 * np.abs(other[plain]).max(initial=1)
+            np.testing.assert_allclose(one[plain], other[plain], rtol=0, atol=limit)
+        checked += 1
+    assert checked, f"{entry.name} has no case of the axes that it names"
