@@ -20,7 +20,8 @@ from photic.tensor.tensor import Tensor, Value, tensor
 def leaky_relu(x: Value, negative_slope: float = 0.01) -> Tensor:
     """x where it is positive, elsewhere ``negative_slope`` times x."""
     value = as_float(x, "leaky_relu")
-    return where(less(0.0, value), value, value * negative_slope)
+    wide = value.astype(accumulated(value.dtype))
+    return where(less(0.0, wide), wide, wide * negative_slope).astype(value.dtype)
 
 
 def prelu(x: Value, weight: Value) -> Tensor:
@@ -68,9 +69,12 @@ def softsign(x: Tensor) -> Tensor:
 
 def softshrink(x: Value, lambd: float = 0.5) -> Tensor:
     """x moved towards 0 by ``lambd``, 0 where it is nearer to 0 than that."""
-    value, distance = as_float(x, "softshrink"), _distance("softshrink", lambd)
-    rest = where(less(value, -distance), value + distance, value * 0.0)
-    return where(less(distance, value), value - distance, rest)
+    if lambd < 0:
+        raise BadArgument(op="softshrink", argument="lambd", given=lambd, expected="0 or more")
+    value = as_float(x, "softshrink")
+    wide = value.astype(accumulated(value.dtype))
+    rest = where(less(wide, -lambd), wide + lambd, wide * 0.0)
+    return where(less(lambd, wide), wide - lambd, rest).astype(value.dtype)
 
 
 def hardshrink(x: Value, lambd: float = 0.5) -> Tensor:
@@ -78,12 +82,6 @@ def hardshrink(x: Value, lambd: float = 0.5) -> Tensor:
     value = tensor(x, "hardshrink")
     inside = less_equal(-lambd, value) * less_equal(value, lambd)
     return where(inside, 0, value)
-
-
-def _distance(op: str, lambd: float) -> float:
-    if lambd < 0:
-        raise BadArgument(op=op, argument="lambd", given=lambd, expected="0 or more")
-    return lambd
 
 
 def threshold(x: Value, threshold: float, value: float) -> Tensor:

@@ -20,6 +20,7 @@ from photic.tensor.primitive import (
     in_float32,
     less,
     log2,
+    masked,
     negated,
     pair_in_float32,
     reciprocal,
@@ -116,9 +117,9 @@ INVERSES: dict[DType, Inverses] = {
 
 
 def _odd(x: Tensor, coefficients: tuple[float, ...]) -> Tensor:
-    """``x + x*z*p(z)`` with z = x*x; -0.0 stays."""
+    """``x + x*z*p(z)`` with z = x*x; -0.0 stays, also where p is negative."""
     squared = x * x
-    return x + x * squared * polynomial(squared, coefficients)
+    return x + masked(less(0.0, squared), x * squared * polynomial(squared, coefficients))
 
 
 def _with_sign(x: Tensor, magnitude: Tensor) -> Tensor:
