@@ -1,8 +1,9 @@
 """Every function of the catalogue at a million elements against torch on two threads.
 
 Each entry with a ``Speed`` is compiled without a search and raced with torch's function on the same
-arrays; the ratio is of medians, above 1 where photic is slower; where other work keeps the
-processors busy, that of the fastest samples says more. ``--only`` names entries or
+arrays; the ratio is of medians, above 1 where photic is slower. Where other work keeps the
+processors busy, that of the fastest samples says more, and OMP_WAIT_POLICY=passive keeps torch's
+threads from spinning for a processor that another process has. ``--only`` names entries or
 functions, ``--part 2/5`` runs every fifth, ``--table`` writes the table of ``docs/catalogue.md``
 instead. The last table is the worst ten, with the reason where an entry gives one.
 """
@@ -35,7 +36,8 @@ def figure(entry: Entry, speed: Speed, samples: int) -> common.Figure:
     """Both medians in microseconds, their ratio, and that of the fastest samples."""
     work = workload(entry, speed)
     program = ph.compile(work.results, search=0)
-    sides = {"photic": lambda: program(**work.inputs), "torch": work.peer}
+    read = {one.name: work.inputs[one.name] for one in program.artifact.inputs}
+    sides = {"photic": lambda: program(**read), "torch": work.peer}
     found = common.race(sides, repeats=samples, calls_per_sample=1)
     ours, theirs = found["photic"], found["torch"]
     return {
