@@ -118,7 +118,10 @@ def _() -> None:
 
 @line("zero.sign")
 def _() -> None:
-    for name in ("sin", "tan", "tanh", "sinh", "expm1", "log1p", "erf", "sqrt"):
+    for name in (
+        *("sin", "tan", "tanh", "sinh", "expm1", "log1p", "erf", "sqrt"),
+        *("asin", "atan", "asinh", "atanh", "erfinv", "cbrt"),
+    ):
         same(value(getattr(ph, name), f32(0.0, -0.0)), [0.0, -0.0])
 
 
@@ -135,6 +138,9 @@ def _() -> None:
 def _() -> None:
     same(value(ph.silu, f32(-INF, INF)), [NAN, INF])
     same(value(ph.gelu, f32(-INF, INF)), [NAN, INF])
+    same(value(ph.mish, f32(-INF, INF)), [NAN, INF])
+    same(value(ph.hardswish, f32(-INF, INF)), [NAN, INF])
+    same(value(ph.softsign, f32(-INF, INF)), [NAN, NAN])
     same(value(ph.softplus, f32(-INF, INF, NAN)), [0, INF, NAN])
 
 
