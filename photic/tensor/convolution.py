@@ -53,8 +53,10 @@ def conv(
         raise ShapeMismatch(op=op, left=a.shape, right=w.shape)
     windows = windows_of(op, a.shape[lead + 1 :], w.shape[2:], stride, padding, dilation)
     seen = _for_outputs(op, windowed(a, windows, 0), lead, groups, w.shape[0])
-    seen = moveaxis(seen, lead + 1, lead + 1 + rank)
-    kernel = reshape(w, (w.shape[0], *(1,) * rank, *w.shape[1:]))
+    # channels are summed innermost: their weights may then lie side by side
+    kernel = moveaxis(w, 1, -1)
+    kernel = reshape(kernel, (w.shape[0], *(1,) * rank, *kernel.shape[1:]))
+    seen = moveaxis(seen, lead + 1, -1)
     return _with_bias(op, _summed(apply("mul", seen, kernel), rank + 1), rank, rest, dtype)
 
 
