@@ -29,6 +29,7 @@ from photic.tensor.primitive import (
     in_float32,
     less,
     masked,
+    negated,
     reciprocal,
     where,
 )
@@ -152,7 +153,8 @@ def softplus(x: Value, beta: float = 1.0) -> Tensor:
 
 def _softplus(x: Tensor, beta: float) -> Tensor:
     rest = log1p(exp_of_at_most_0(_minus_magnitude(x * beta)))
-    return masked(less(0.0, x), x) + rest * (1 / beta)
+    # at 0 the mask holds, so that both slopes add up to a half there
+    return masked(negated(less(x, 0.0)), x) + rest * (1 / beta)
 
 
 def _wide(op: str, x: Value, function: Callable[[Tensor], Tensor]) -> Tensor:

@@ -154,8 +154,8 @@ def fmod(left: Value, right: Value) -> Tensor:
     a, b = numbers_together("fmod", left, right)
     if a.dtype.kind == "float":
         rest = mod(abs(a), abs(b))
-        rest = where(less(a, 0), -rest, rest)
-        return where(equal(rest, 0), a * 0.0, rest)
+        is_zero = equal(a, 0) * equal(rest, 0)
+        return where(is_zero, a, where(less(a, 0), -rest, rest))
     rest = mod(a, b)
     if not a.dtype.signed:
         return rest

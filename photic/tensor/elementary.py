@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from photic.ir.dtype import FLOAT32, FLOAT64, DType
-from photic.tensor.compare import equal, is_number, limited, maximum
+from photic.tensor.compare import equal, is_number, isfinite, limited, maximum
 from photic.tensor.primitive import (
     constant_like,
     exp2,
@@ -20,6 +20,7 @@ from photic.tensor.primitive import (
     less,
     log2,
     masked,
+    negated,
     pair_in_float32,
     reciprocal,
     sqrt,
@@ -236,8 +237,9 @@ def _larger(left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
 @pair_in_float32
 def xlogy(left: Tensor, right: Tensor) -> Tensor:
     """left*log(right), but 0 where ``left`` is 0 and ``right`` is not nan."""
-    is_nothing = equal(left, 0.0) * is_number(right)
-    return where(is_nothing, 0.0, left * log(where(is_nothing, 1.0, right)))
+    logarithm = log(right)
+    is_nothing = equal(left, 0.0) * is_number(right) * negated(isfinite(logarithm))
+    return where(is_nothing, 0.0, left * logarithm)
 
 
 @in_float32

@@ -12,7 +12,7 @@ import numpy as np
 
 from photic.base.errors import BadArgument
 from photic.ir.dtype import FLOAT32, FLOAT64, DType
-from photic.tensor.compare import equal, isinf, less_equal, logical_or
+from photic.tensor.compare import equal, isfinite, isinf, less_equal, logical_or
 from photic.tensor.primitive import (
     constant_like,
     exp2,
@@ -95,7 +95,8 @@ def _whole_power(x: Tensor, n: int) -> Tensor:
 def _float_power(left: Tensor, right: Tensor) -> Tensor:
     x, y = left.astype(FLOAT64), right.astype(FLOAT64)
     size = abs(x)
-    result = exp2(y * log2(size))
+    exponent = log2(size)
+    result = exp2(y * exponent)
     # the sign bit: -0 is not less than 0, but its inverse is
     is_negative = logical_or(less(x, 0), less(reciprocal(x), 0))
     is_whole = logical_or(equal(mod(y, 1.0), 0), isinf(y))
@@ -103,9 +104,9 @@ def _float_power(left: Tensor, right: Tensor) -> Tensor:
     result = where(is_negative * is_odd, -result, result)
     is_complex = less(-np.inf, x) * less(x, 0) * negated(is_whole)
     result = where(is_complex, np.nan, result)
-    # where 0*inf made nan
-    is_one = equal(x, 1) + equal(y, 0) + equal(size, 1) * isinf(y)
-    return where(is_one, 1.0, result).astype(left.dtype)
+    # where 0*inf made nan, and nan is nothing; elsewhere they are 1 by themselves
+    is_one = equal(x, 1) * negated(isfinite(y)) + equal(y, 0) * negated(isfinite(exponent))
+    return where(is_one + equal(size, 1) * isinf(y), 1.0, result).astype(left.dtype)
 
 
 def _integer_power(base: Tensor, exponent: Tensor) -> Tensor:

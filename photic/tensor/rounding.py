@@ -1,9 +1,9 @@
 """Rounding to whole numbers, signs and magnitudes.
 
-Whole numbers come from a cast to integers, which truncates; what is whole already (large values,
-infinities, nan and zeros with their sign) is left alone by selection, so zeros get the sign that
-NumPy gives them. Integers are returned as they are. The sign of -0.0 shows in its inverse; that of
-a nan is taken as positive.
+Whole numbers come from a cast to integers, which truncates; what the integers do not hold (large
+values, infinities, nan) is whole already and left alone by selection. A zero has the sign of what
+was rounded, as NumPy's. Integers are returned as they are. The sign of -0.0 shows in its inverse;
+that of a nan is taken as positive.
 """
 
 from __future__ import annotations
@@ -25,8 +25,7 @@ from photic.tensor.primitive import (
 )
 from photic.tensor.tensor import Tensor, Value, method, tensor
 
-# From here on every float is whole; halves go through float32. The integers hold all below.
-WHOLE_FROM: dict[DType, float] = {FLOAT32: 2.0**23, FLOAT64: 2.0**52}
+# Halves go through float32. Floats that these integers do not hold are whole.
 INTEGER: dict[DType, DType] = {FLOAT32: INT32, FLOAT64: INT64}
 
 
@@ -47,12 +46,12 @@ def _on_floats(function: Callable[[Tensor], Tensor]) -> Callable[[Value], Tensor
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A float's magnitude without its fraction, as integer and float, and where it has one."""
+    """A float's magnitude and sign, and what is left of it without its fraction."""
 
     magnitude: Tensor
     integer: Tensor
     whole: Tensor
-    is_fractional: Tensor
+    has_fraction: Tensor
     is_negative: Tensor
 
 
@@ -61,29 +60,39 @@ def _cut(x: Tensor) -> Cut:
     magnitude = where(is_negative, -x, x)
     integer = magnitude.astype(INTEGER[x.dtype])
     whole = integer.astype(x.dtype)
-    is_fractional = less(whole, magnitude) * less(magnitude, WHOLE_FROM[x.dtype])
-    return Cut(magnitude, integer, whole, is_fractional, is_negative)
+    return Cut(magnitude, integer, whole, less(whole, magnitude), is_negative)
+
+
+def _with_sign(x: Tensor, cut: Cut, magnitude: Tensor) -> Tensor:
+    """A rounded magnitude with the sign of x, of zeros too; x itself where it is too large.
+
+    Nothing of it follows x in small steps, so its gradient is 0.
+    """
+    rounded = where(cut.is_negative, -magnitude, magnitude)
+    signed = where(less(0.0, magnitude), rounded, x * 0.0)
+    return where(less(cut.magnitude, -float(INTEGER[x.dtype].low)), signed, x)
 
 
 @_on_floats
 def floor(x: Tensor) -> Tensor:
     """The largest whole number at most x. floor(-0) = -0; inf and nan stay."""
     cut = _cut(x)
-    return where(cut.is_fractional, where(cut.is_negative, -1.0 - cut.whole, cut.whole), x)
+    return _with_sign(x, cut, cut.whole + (cut.has_fraction * cut.is_negative).astype(x.dtype))
 
 
 @_on_floats
 def ceil(x: Tensor) -> Tensor:
     """The smallest whole number at least x. ceil(-0.5) = -0; inf and nan stay."""
     cut = _cut(x)
-    return where(cut.is_fractional, where(cut.is_negative, -cut.whole, cut.whole + 1.0), x)
+    is_up = cut.has_fraction * negated(cut.is_negative)
+    return _with_sign(x, cut, cut.whole + is_up.astype(x.dtype))
 
 
 @_on_floats
 def trunc(x: Tensor) -> Tensor:
     """The whole number next to x toward 0. trunc(-0.5) = -0; inf and nan stay."""
     cut = _cut(x)
-    return where(cut.is_fractional, where(cut.is_negative, -cut.whole, cut.whole), x)
+    return _with_sign(x, cut, cut.whole)
 
 
 def frac(x: Value) -> Tensor:
@@ -117,8 +126,7 @@ def nearest(x: Tensor) -> Tensor:
     cut = _cut(x)
     above = cut.magnitude - cut.whole  # exact: both have the grid of x
     is_up = less(0.5, above) + equal(above, 0.5) * is_odd(cut.integer)
-    result = cut.whole + is_up.astype(x.dtype)
-    return where(cut.is_fractional, where(cut.is_negative, -result, result), x)
+    return _with_sign(x, cut, cut.whole + is_up.astype(x.dtype))
 
 
 @method
