@@ -3,8 +3,8 @@
 A value is at least 0 or more than 0 by how it is composed (squares, exponentials, sums with a
 positive constant). It may *blow up* if an infinity or nan can come out of finite inputs: by a
 reciprocal of what may be 0, a logarithm or a root of what may be negative, an infinite constant.
-Inputs, states and large constants count as finite, and so do sums; overflow and underflow are left
-aside. Facts are for leaving out guards: what is not known is guarded.
+Inputs, states and large constants count as finite, and so do sums and maxima; overflow and
+underflow are left aside. Facts are for leaving out guards: what is not known is guarded.
 """
 
 from __future__ import annotations
@@ -167,6 +167,7 @@ def _quotient(node: Node, facts: Facts) -> bool:
 _BLOWS_UP: dict[str, Callable[[Node, Facts], bool]] = {
     "constant": _infinite,
     "sum": _never,
+    "max": _never,
     "scan": _never,
     "item": _never,
     "less_than": _never,
