@@ -99,7 +99,22 @@ _MODULES: dict[str, str] = {
     "photic.tensor.reductions": """
         sum max min any all mean var std argmax argmin softmax log_softmax logsumexp
     """,
-    "photic.tensor.linear": "matmul dot inner outer tensordot einsum",
+    "photic.tensor": "random",
+    "photic.tensor.linear": """
+        matmul dot vdot vecdot inner outer cross kron multi_dot tensordot einsum
+    """,
+    "photic.tensor.magnitudes": "norm cdist pairwise_distance",
+    "photic.tensor.decompositions": """
+        cholesky cholesky_solve solve_triangular lu solve inv det slogdet matrix_power qr lstsq
+    """,
+    "photic.tensor.rotations": "eigh eigvalsh svd svdvals pinv matrix_rank",
+    "photic.tensor.fourier": """
+        fft ifft rfft irfft fft2 ifft2 rfft2 irfft2 fftn ifftn rfftn irfftn
+        fftfreq rfftfreq fftshift ifftshift
+    """,
+    "photic.tensor.spectra": """
+        hann_window hamming_window blackman_window stft istft dct idct mel_filter_bank
+    """,
     "photic.tensor.indexing": """
         take index_select narrow embedding take_along_axis gather gather_nd choose select one_hot
         update

@@ -18,6 +18,7 @@ from photic.autograd.handles import (
 from photic.autograd.handles import (
     vjp as vjp,
 )
+from photic.tensor import random as random
 from photic.tensor.activations import (
     celu as celu,
 )
@@ -144,6 +145,17 @@ from photic.tensor.creation import state as state
 from photic.tensor.creation import zeros as zeros
 from photic.tensor.creation import zeros_like as zeros_like
 from photic.tensor.ctc import ctc_loss as ctc_loss
+from photic.tensor.decompositions import cholesky as cholesky
+from photic.tensor.decompositions import cholesky_solve as cholesky_solve
+from photic.tensor.decompositions import det as det
+from photic.tensor.decompositions import inv as inv
+from photic.tensor.decompositions import lstsq as lstsq
+from photic.tensor.decompositions import lu as lu
+from photic.tensor.decompositions import matrix_power as matrix_power
+from photic.tensor.decompositions import qr as qr
+from photic.tensor.decompositions import slogdet as slogdet
+from photic.tensor.decompositions import solve as solve
+from photic.tensor.decompositions import solve_triangular as solve_triangular
 from photic.tensor.diagonals import diag as diag
 from photic.tensor.diagonals import diag_embed as diag_embed
 from photic.tensor.diagonals import diagflat as diagflat
@@ -189,6 +201,22 @@ from photic.tensor.error_functions import (
 from photic.tensor.error_functions import (
     erfinv as erfinv,
 )
+from photic.tensor.fourier import fft as fft
+from photic.tensor.fourier import fft2 as fft2
+from photic.tensor.fourier import fftfreq as fftfreq
+from photic.tensor.fourier import fftn as fftn
+from photic.tensor.fourier import fftshift as fftshift
+from photic.tensor.fourier import ifft as ifft
+from photic.tensor.fourier import ifft2 as ifft2
+from photic.tensor.fourier import ifftn as ifftn
+from photic.tensor.fourier import ifftshift as ifftshift
+from photic.tensor.fourier import irfft as irfft
+from photic.tensor.fourier import irfft2 as irfft2
+from photic.tensor.fourier import irfftn as irfftn
+from photic.tensor.fourier import rfft as rfft
+from photic.tensor.fourier import rfft2 as rfft2
+from photic.tensor.fourier import rfftfreq as rfftfreq
+from photic.tensor.fourier import rfftn as rfftn
 from photic.tensor.gates import (
     glu as glu,
 )
@@ -270,12 +298,17 @@ from photic.tensor.likelihoods import cross_entropy as cross_entropy
 from photic.tensor.likelihoods import kl_div as kl_div
 from photic.tensor.likelihoods import nll_loss as nll_loss
 from photic.tensor.likelihoods import poisson_nll_loss as poisson_nll_loss
+from photic.tensor.linear import cross as cross
 from photic.tensor.linear import dot as dot
 from photic.tensor.linear import einsum as einsum
 from photic.tensor.linear import inner as inner
+from photic.tensor.linear import kron as kron
 from photic.tensor.linear import matmul as matmul
+from photic.tensor.linear import multi_dot as multi_dot
 from photic.tensor.linear import outer as outer
 from photic.tensor.linear import tensordot as tensordot
+from photic.tensor.linear import vdot as vdot
+from photic.tensor.linear import vecdot as vecdot
 from photic.tensor.loops import prod as prod
 from photic.tensor.loops import scan as scan
 from photic.tensor.losses import cosine_embedding_loss as cosine_embedding_loss
@@ -287,6 +320,9 @@ from photic.tensor.losses import margin_ranking_loss as margin_ranking_loss
 from photic.tensor.losses import mse_loss as mse_loss
 from photic.tensor.losses import smooth_l1_loss as smooth_l1_loss
 from photic.tensor.losses import triplet_margin_loss as triplet_margin_loss
+from photic.tensor.magnitudes import cdist as cdist
+from photic.tensor.magnitudes import norm as norm
+from photic.tensor.magnitudes import pairwise_distance as pairwise_distance
 from photic.tensor.masks import masked_fill as masked_fill
 from photic.tensor.masks import masked_scatter as masked_scatter
 from photic.tensor.masks import masked_select as masked_select
@@ -381,6 +417,12 @@ from photic.tensor.rope_rates import RopeProportional as RopeProportional
 from photic.tensor.rope_rates import RopeYarn as RopeYarn
 from photic.tensor.rope_rates import rope_rates as rope_rates
 from photic.tensor.rope_rates import yarn_gain as yarn_gain
+from photic.tensor.rotations import eigh as eigh
+from photic.tensor.rotations import eigvalsh as eigvalsh
+from photic.tensor.rotations import matrix_rank as matrix_rank
+from photic.tensor.rotations import pinv as pinv
+from photic.tensor.rotations import svd as svd
+from photic.tensor.rotations import svdvals as svdvals
 from photic.tensor.rounding import abs as abs
 from photic.tensor.rounding import ceil as ceil
 from photic.tensor.rounding import copysign as copysign
@@ -444,6 +486,14 @@ from photic.tensor.slicing import split as split
 from photic.tensor.slicing import unbind as unbind
 from photic.tensor.slicing import unstack as unstack
 from photic.tensor.slicing import vsplit as vsplit
+from photic.tensor.spectra import blackman_window as blackman_window
+from photic.tensor.spectra import dct as dct
+from photic.tensor.spectra import hamming_window as hamming_window
+from photic.tensor.spectra import hann_window as hann_window
+from photic.tensor.spectra import idct as idct
+from photic.tensor.spectra import istft as istft
+from photic.tensor.spectra import mel_filter_bank as mel_filter_bank
+from photic.tensor.spectra import stft as stft
 from photic.tensor.tensor import Tensor as Tensor
 from photic.tensor.unfolding import fold as fold
 from photic.tensor.unfolding import sliding_window_view as sliding_window_view

@@ -9,10 +9,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from photic.base.errors import BadArgument, ShapeMismatch
-from photic.forms import movement
-from photic.tensor.primitive import accumulated, apply, reduced
-from photic.tensor.shapes import expand_dims, moveaxis, moved, reshape, swapaxes, transpose
-from photic.tensor.tensor import Tensor, Value, in_dtype, joined_dtype, method, tensor
+from photic.ir.dim import bounds, mul
+from photic.ir.dtype import FLOAT32, DType
+from photic.tensor.axes import checked_axis
+from photic.tensor.diagonals import diagonal
+from photic.tensor.primitive import accumulated, apply, numbers_together, reduced
+from photic.tensor.shapes import (
+    checked_axes,
+    expand_dims,
+    moveaxis,
+    ravel,
+    reshape,
+    roll,
+    squeeze,
+    swapaxes,
+    transpose,
+)
+from photic.tensor.tensor import (
+    Axes,
+    Tensor,
+    Value,
+    broadcast_shape,
+    expanded,
+    in_dtype,
+    joined_dtype,
+    method,
+    tensor,
+)
 
 
 def _in_accumulator(op: str, *values: Value) -> tuple[list[Tensor], Tensor]:
@@ -20,6 +43,13 @@ def _in_accumulator(op: str, *values: Value) -> tuple[list[Tensor], Tensor]:
     dtype = joined_dtype(values, op)
     given = [in_dtype(one, dtype) for one in values]
     return [one.astype(accumulated(dtype)) for one in given], given[0]
+
+
+def in_floats(op: str, *values: Value) -> tuple[DType, list[Tensor]]:
+    """The float dtype of a result, and the values in that of its computation."""
+    joined = joined_dtype(values, op)
+    dtype = joined if joined.kind == "float" else FLOAT32
+    return dtype, [in_dtype(one, dtype).astype(accumulated(dtype)) for one in values]
 
 
 def contracted(left: Tensor, right: Tensor) -> Tensor:
@@ -67,15 +97,18 @@ def outer(left: Value, right: Value) -> Tensor:
     return a * b
 
 
-def tensordot(
-    left: Value, right: Value, axes: int | tuple[Sequence[int], Sequence[int]] = 2
-) -> Tensor:
-    """The sum of products over pairs of axes: the last and first ``axes``, or those named."""
+def tensordot(left: Value, right: Value, axes: int | tuple[Axes, Axes] = 2) -> Tensor:
+    """The sum of products over pairs of axes: the last and first ``axes``, or those named.
+
+    Raises ShapeMismatch; AxisOutOfRange; BadArgument for an axis twice or lists of two lengths.
+    """
     (a, b), first = _in_accumulator("tensordot", left, right)
     if isinstance(axes, int):
         axes = (range(a.ndim - axes, a.ndim), range(axes))
-    gone_a = [axis % a.ndim for axis in axes[0]]
-    gone_b = [axis % b.ndim for axis in axes[1]]
+    gone_a = checked_axes("tensordot", axes[0], a.ndim)
+    gone_b = checked_axes("tensordot", axes[1], b.ndim)
+    if len(gone_a) != len(gone_b):
+        raise BadArgument(op="tensordot", argument="axes", given=axes, expected="as many of each")
     kept_a = [axis for axis in range(a.ndim) if axis not in gone_a]
     kept_b = [axis for axis in range(b.ndim) if axis not in gone_b]
     if [a.shape[k] for k in gone_a] != [b.shape[k] for k in gone_b]:
@@ -87,6 +120,100 @@ def tensordot(
     for _ in gone_a:
         result = reduced("sum", result, -1)
     return result.astype(first.dtype)
+
+
+def vecdot(left: Value, right: Value, axis: int = -1) -> Tensor:
+    """The sum of products along one axis of two broadcast tensors."""
+    (a, b), first = _in_accumulator("vecdot", left, right)
+    shape = broadcast_shape("vecdot", a.shape, b.shape)
+    product = apply("mul", expanded(a, shape), expanded(b, shape))
+    return reduced("sum", product, checked_axis("vecdot", axis, len(shape))).astype(first.dtype)
+
+
+def vdot(left: Value, right: Value) -> Tensor:
+    """The sum of products of all elements in row-major order, as a number of rank 0."""
+    return vecdot(ravel(left), ravel(right))
+
+
+def cross(left: Value, right: Value, axis: int = -1) -> Tensor:
+    """The vector product along an axis of size 3; other axes broadcast. Halves round once.
+
+    Raises BadArgument for another size, DtypeMismatch for two bools.
+    """
+    (a, b), first = _in_accumulator("cross", *numbers_together("cross", left, right))
+    place = checked_axis("cross", axis, a.ndim)
+    if a.shape[place] != 3:
+        raise BadArgument(
+            op="cross", argument=f"axis {axis}", given=a.shape[place], expected="size 3"
+        )
+    turned = roll(a, -1, place) * roll(b, -2, place) - roll(a, -2, place) * roll(b, -1, place)
+    return turned.astype(first.dtype)
+
+
+def kron(left: Value, right: Value) -> Tensor:
+    """Every element of ``left`` times the whole of ``right``, laid in its place (Kronecker).
+
+    Ranks may differ: shapes are aligned from the right, the sizes of the result are products.
+    """
+    a, b = tensor(left, "kron"), tensor(right, "kron")
+    rank = max(a.ndim, b.ndim)
+    tall = (1,) * (rank - a.ndim) + a.shape
+    small = (1,) * (rank - b.ndim) + b.shape
+    sparse = reshape(a, tuple(one for n in tall for one in (n, 1)))
+    dense = reshape(b, tuple(one for n in small for one in (1, n)))
+    return reshape(sparse * dense, tuple(mul(m, n) for m, n in zip(tall, small)))
+
+
+def multi_dot(values: Sequence[Value]) -> Tensor:
+    """The product of two or more matrices in the order that takes the fewest multiplications.
+
+    The first may be a vector (a row), the last one too (a column). Symbolic sizes count as their
+    largest. Raises BadArgument, ShapeMismatch.
+    """
+    given = [tensor(one, "multi_dot") for one in values]
+    inner = given[1:-1]
+    ends = [one for one in (*given[:1], *given[-1:]) if one.ndim not in (1, 2)]
+    if len(given) < 2 or ends or any(one.ndim != 2 for one in inner):
+        ranks = [one.ndim for one in given]
+        expected = "two or more matrices, or vectors at the ends"
+        raise BadArgument(op="multi_dot", argument="values", given=ranks, expected=expected)
+    row, column = given[0].ndim == 1, given[-1].ndim == 1
+    chain = list(given)
+    chain[0] = expand_dims(chain[0], 0) if row else chain[0]
+    chain[-1] = expand_dims(chain[-1], 1) if column else chain[-1]
+    result = _product_of(chain, _cuts(chain), 0, len(chain) - 1)
+    gone = tuple(axis for axis, is_gone in ((0, row), (1, column)) if is_gone)
+    return squeeze(result, gone) if gone else result
+
+
+def _cuts(chain: Sequence[Tensor]) -> dict[tuple[int, int], int]:
+    """For each run of the chain the place after which it is best cut."""
+    sizes = [bounds(one.shape[0])[1] for one in chain] + [bounds(chain[-1].shape[1])[1]]
+    cost = {(k, k): 0 for k in range(len(chain))}
+    cuts: dict[tuple[int, int], int] = {}
+    for length in range(1, len(chain)):
+        for first in range(len(chain) - length):
+            last = first + length
+            options = [
+                (
+                    cost[first, cut]
+                    + cost[cut + 1, last]
+                    + sizes[first] * sizes[cut + 1] * sizes[last + 1],
+                    cut,
+                )
+                for cut in range(first, last)
+            ]
+            cost[first, last], cuts[first, last] = min(options)
+    return cuts
+
+
+def _product_of(
+    chain: Sequence[Tensor], cuts: dict[tuple[int, int], int], first: int, last: int
+) -> Tensor:
+    if first == last:
+        return chain[first]
+    cut = cuts[first, last]
+    return matmul(_product_of(chain, cuts, first, cut), _product_of(chain, cuts, cut + 1, last))
 
 
 # --- einsum ---------------------------------------------------------------------------------
@@ -141,23 +268,15 @@ def _without_twins(x: Tensor, term: Sequence[str]) -> tuple[Tensor, list[str]]:
         while letters.count(letter) > 1:
             a = letters.index(letter)
             b = letters.index(letter, a + 1)
-            x = diagonal_of(x, a, b)
+            x = moveaxis(_diagonal(x, a, b), -1, a)
             letters.pop(b)
     return x, letters
 
 
-def diagonal_of(x: Tensor, a: int, b: int) -> Tensor:
-    """Axis ``b`` read at the index of axis ``a`` (a before b), and gone."""
+def _diagonal(x: Tensor, a: int, b: int) -> Tensor:
     if x.shape[a] != x.shape[b]:
-        raise ShapeMismatch(op="diagonal", left=x.shape[a], right=x.shape[b])
-    extent = x.shape[a]
-    flat = transpose(x, [k for k in range(x.ndim) if k not in (a, b)] + [a, b])
-    rest = flat.shape[:-2]
-    line = reshape(flat, (*rest, extent * extent))
-    # a square with a column more, its rows one longer: the diagonal is its first column
-    steps = moved(line, movement.pad, len(rest), 0, extent)
-    column = reshape(steps, (*rest, extent, extent + 1))[..., 0]
-    return moveaxis(column, -1, a)
+        raise ShapeMismatch(op="einsum", left=(x.shape[a],), right=(x.shape[b],))
+    return diagonal(x, 0, a, b)
 
 
 def parse(subscripts: str, ranks: Sequence[int]) -> tuple[list[list[str]], list[str]]:
