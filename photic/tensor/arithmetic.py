@@ -87,16 +87,32 @@ def floor_divide(left: Value, right: Value) -> Tensor:
     a, b = numbers_together("floor_divide", left, right)
     if a.dtype.kind == "float":
         return _floor_divide_floats(a, b)
-    if a.dtype != INT64 and isinstance(right, int) and right > 0 and right & (right - 1) == 0:
+    if isinstance(right, int) and right > 0 and right & (right - 1) == 0:
         return _divide_by_power_of_two(a, right)
     quotient = _quotient_wide(a, b) if a.dtype == INT64 else _quotient_narrow(a, b)
     return masked(not_equal(b, 0), quotient)
 
 
+# Half of an int64's range; and a divisor from which its multiples have few enough bits for float64.
+HALF, EXACT_FROM = 1 << 32, 1 << 11
+
+
 def _divide_by_power_of_two(a: Tensor, right: int) -> Tensor:
-    """Exact: what is left of ``a`` without its remainder is a multiple of ``right``."""
-    wide = _exact_float(a.dtype)
-    return ((a - mod(a, right)).astype(wide) * (1 / right)).astype(a.dtype)
+    """Exact: what is left of ``a`` without its remainder is a multiple of ``right``.
+
+    Of an int64 that multiple may have too many bits for a float: then by halves.
+    """
+    rest = mod(a, right)
+    if a.dtype != INT64 or right >= EXACT_FROM:
+        return _multiple_over(a - rest, right)
+    low = mod(a, HALF)
+    high = _multiple_over(a - low, HALF)
+    return high * (HALF // right) + _multiple_over(low - rest, right)
+
+
+def _multiple_over(multiple: Tensor, power: int) -> Tensor:
+    wide = _exact_float(multiple.dtype)
+    return (multiple.astype(wide) * (1 / power)).astype(multiple.dtype)
 
 
 def _exact_float(dtype: DType) -> DType:

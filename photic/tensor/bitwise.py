@@ -8,7 +8,10 @@ bools the operations are the logical ones.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
+
+import numpy as np
 
 from photic.base.errors import BadArgument, DtypeMismatch
 from photic.ir.dtype import BOOL, DType
@@ -86,31 +89,68 @@ def _bits(x: Tensor) -> list[Tensor]:
     return [*bits, less(x, 0)] if x.dtype.signed else bits
 
 
-def _checked_shift(op: str, x: Value, places: int) -> Tensor:
+# --- shifts ---------------------------------------------------------------------------------
+
+
+@method
+def left_shift(x: Value, places: Value) -> Tensor:
+    """Bits moved up; those that leave are lost, all of them for as many places as there are bits.
+
+    A Python integer of places must be 0 or more (BadArgument); of a tensor's, negative ones give 0.
+    """
+    if not _is_fixed("left_shift", places):
+        return _shifted("left_shift", x, places, _up)
+    return _up(_integer("left_shift", x), int(places))
+
+
+@method
+def right_shift(x: Value, places: Value) -> Tensor:
+    """Bits moved down, the sign kept: floor(x / 2**places).
+
+    A Python integer of places must be 0 or more (BadArgument); of a tensor's, negative ones leave
+    the sign only.
+    """
+    if not _is_fixed("right_shift", places):
+        return _shifted("right_shift", x, places, _down)
+    return _down(_integer("right_shift", x), int(places))
+
+
+def _integer(op: str, x: Value) -> Tensor:
     value = tensor(x, op)
     if value.dtype.kind != "int":
         raise DtypeMismatch(op=op, given=value.dtype, expected="an integer dtype")
-    if not isinstance(places, int) or places < 0:
-        raise BadArgument(op=op, argument="places", given=places, expected="an integer, 0 or more")
     return value
 
 
-def left_shift(x: Value, places: int) -> Tensor:
-    """Bits moved up by a fixed number of places; those that leave are lost."""
-    value = _checked_shift("left_shift", x, places)
-    count = _value_bits(value.dtype)
-    if places > 8 * value.dtype.bytes - 1:
-        return expanded(number(0, value.dtype), value.shape)
-    if places == count:
-        return value * value.dtype.low  # the sign bit alone
-    return value * (1 << places)
+def _is_fixed(op: str, places: Value) -> bool:
+    if not isinstance(places, int | np.integer):
+        return False
+    if places < 0:
+        raise BadArgument(op=op, argument="places", given=places, expected="an integer, 0 or more")
+    return True
 
 
-def right_shift(x: Value, places: int) -> Tensor:
-    """Bits moved down by a fixed number of places, the sign kept: floor(x / 2**places)."""
-    value = _checked_shift("right_shift", x, places)
-    if places >= _value_bits(value.dtype):
-        return (
-            where(less(value, 0), number(-1, value.dtype), 0) if value.dtype.signed else value * 0
-        )
-    return floor_divide(value, 1 << places)
+def _up(x: Tensor, places: int) -> Tensor:
+    if places > 8 * x.dtype.bytes - 1:
+        return expanded(number(0, x.dtype), x.shape)
+    if places == _value_bits(x.dtype):
+        return x * x.dtype.low  # the sign bit alone
+    return x * (1 << places)
+
+
+def _down(x: Tensor, places: int) -> Tensor:
+    if places >= _value_bits(x.dtype):
+        return where(less(x, 0), number(-1, x.dtype), 0) if x.dtype.signed else x * 0
+    return floor_divide(x, 1 << places)
+
+
+def _shifted(op: str, x: Value, places: Value, by: Callable[[Tensor, int], Tensor]) -> Tensor:
+    """A shift by each power of two that is in the number of places."""
+    value, count = together(op, _integer(op, x), _integer(op, places))
+    bits = 8 * value.dtype.bytes
+    result = value
+    for k in range(bits.bit_length() - 1):
+        is_set = negated(less(mod(count, 2 ** (k + 1)), 2**k))
+        result = where(is_set, by(result, 2**k), result)
+    is_outside = less(count, 0) + negated(less(count, bits))
+    return where(is_outside, by(value, bits), result)

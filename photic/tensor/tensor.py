@@ -180,6 +180,18 @@ class Tensor:
     def __rxor__(self, other: Value) -> Tensor:
         return METHODS["bitwise_xor"](other, self)
 
+    def __lshift__(self, other: Value) -> Tensor:
+        return METHODS["left_shift"](self, other)
+
+    def __rlshift__(self, other: Value) -> Tensor:
+        return METHODS["left_shift"](other, self)
+
+    def __rshift__(self, other: Value) -> Tensor:
+        return METHODS["right_shift"](self, other)
+
+    def __rrshift__(self, other: Value) -> Tensor:
+        return METHODS["right_shift"](other, self)
+
     def __invert__(self) -> Tensor:
         return METHODS["bitwise_not"](self)
 

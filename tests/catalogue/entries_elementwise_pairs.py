@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from catalogue.entries_existing_arithmetic import STEPS, single, speed, torches
+from catalogue.entries_existing_arithmetic import STEPS, WHOLE, single, speed, torches
 from catalogue.entries_existing_compare import YES_OR_NO, question
 from catalogue.entry import (
     ALL,
@@ -263,4 +263,38 @@ QUESTIONS = (
     ),
 )
 
-ENTRIES = (*PAIRS, *LARGER, *QUESTIONS)
+# --- shifts by tensors ----------------------------------------------------------------------
+
+
+def shifted(dtype: Dtype, random: np.random.Generator) -> Iterator[Case]:
+    """Integers and places up to more than they have bits, negative ones too."""
+    high = 8 * dtype.itemsize + 2
+    for number, pair_of in enumerate(two_arrays(dtype, random)):
+        places = between(dtype, pair_of[1].shape, random, -number % 2, high)
+        yield pair_of[0], places
+
+
+def shift(name: str, exact: Callable[..., Array]) -> Entry:
+    """NumPy's, whose result for negative places is that of as many places as there are bits."""
+    return Entry(
+        f"{name}.tensor",
+        getattr(ph, name),
+        exact,
+        shifted,
+        INTS,
+        gradient=WHOLE,
+        onnx=("BitShift",),
+        aten=(f"bitwise_{name}",),
+        speed=Speed(
+            torches(f"bitwise_{name}"),
+            lambda random: tuple(
+                random.integers(0, 31, (1000, 1000)).astype(np.int32) for _ in range(2)
+            ),
+            getattr(ph, name),
+        ),
+    )
+
+
+SHIFTS = (shift("left_shift", np.left_shift), shift("right_shift", np.right_shift))
+
+ENTRIES = (*SHIFTS, *PAIRS, *LARGER, *QUESTIONS)

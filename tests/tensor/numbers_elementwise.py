@@ -257,6 +257,22 @@ def _() -> None:
             same(value(ph.fmod, x[:, None], x), np.fmod(x[:, None], x))
 
 
+@line("integer.shifts")
+def _() -> None:
+    for name in INTEGERS:
+        info = np.iinfo(name)
+        x = np.array([info.min, info.max, 0, 1, 5, *([-1, -7] if info.min else [])]).astype(name)
+        places = np.array([0, 1, info.bits - 1, info.bits, info.bits + 1]).astype(name)
+        if info.min:
+            places = np.append(places, np.array([-1], name))
+        for function in (np.left_shift, np.right_shift):
+            ours = getattr(ph, function.__name__)
+            same(value(ours, x[:, None], places), function(x[:, None], places))
+    same(value(lambda y: (y << 2) >> 1, np.array([3, -3])), [6, -6])
+    with pytest.raises(BadArgument):
+        ph.input("x", (2,), "int32") << -1
+
+
 @line("max.fmax")
 def _() -> None:
     x = f32(NAN, 1, NAN, INF)
