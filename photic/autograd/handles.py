@@ -2,8 +2,8 @@
 
 A handle is anything with an ``operand``, a node seen through a view; results are made by calling
 the handle's own type with an operand. So nothing here imports the tensors that it works for. Where
-several handles are taken, one alone, a sequence or a mapping of them is meant, and what is returned
-for them has the same form (a tuple for a sequence).
+several handles are taken, one alone, a list, another sequence or a mapping of them is meant, and
+what is returned for them is one, a list, a tuple or a dictionary.
 """
 
 from __future__ import annotations
@@ -227,5 +227,6 @@ def _as(form: R, values: Sequence[Operand]) -> R:
         pairs = zip(given.items(), values, strict=True)
         return cast(R, {key: type(one)(value) for (key, one), value in pairs})
     if isinstance(form, Sequence):
-        return cast(R, tuple(type(one)(value) for one, value in zip(given, values, strict=True)))
+        found = [type(one)(value) for one, value in zip(given, values, strict=True)]
+        return cast(R, found if isinstance(form, list) else tuple(found))
     return cast(R, type(given)(values[0]))

@@ -7,24 +7,22 @@ stand (kinks, ties), and what is not finite or huge in them is replaced.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from autograd.catalogued import FEW, differentiable, is_float, moved_off
 from autograd.checking import evaluated, inputs_of, named
-from catalogue.entry import NO_GRADIENT, Entry
-from catalogue.running import Job, entries, jobs, sizes_of_case, symbolic_shapes
+from catalogue.entry import Entry
+from catalogue.running import Job, jobs
 
 import photic as ph
 from photic.forms.eval import Array, evaluate
-from photic.ir.dim import Dim
 from photic.ir.graph import Graph, topological
 
-FEW = 2  # cases of an entry, one where the graph is large
-LARGE_GRAPH = 200  # nodes
+LARGE_GRAPH = 200  # nodes, from which one case of an entry is enough
 SEVERAL = 4  # elements; smaller cases come last
-LARGE = 1e3  # beyond, an input is replaced: differences would drown in rounding
 STEP = 1e-6  # of central differences: 1e-12 by the step, 1e-10 by rounding
 NEAR = 1e-6  # relative to the sum of all that is added up
 OF_VALUE = 1e-4  # of the function's own size, which rounding goes by
@@ -61,23 +59,6 @@ class Line:
         return [value * move for value, move in zip(values, self.moves.values(), strict=True)]
 
 
-def differentiable() -> list[Entry]:
-    known = [one for one in entries() if not one.gradient.startswith(NO_GRADIENT)]
-    return [one for one in known if "float64" in one.dtypes]
-
-
-def moved_off(case: tuple[Array, ...], random: np.random.Generator) -> list[Array]:
-    """The case's arrays, floats replaced where they are not plain numbers, and shifted a little."""
-    arrays = []
-    for one in case:
-        if one.dtype == np.float64:
-            plain = np.isfinite(one) & (np.abs(one) < LARGE)
-            one = np.where(plain, one, random.normal(size=one.shape))
-            one = one + random.uniform(-0.03, 0.03, one.shape)
-        arrays.append(np.array(one))
-    return arrays
-
-
 def lines(job: Job) -> Iterator[Line]:
     """The function of a job from its own inputs, and from positive ones."""
     random = np.random.default_rng(job.number)
@@ -92,10 +73,6 @@ def lines(job: Job) -> Iterator[Line]:
         yield Line(results, handles, arrays, weights, moves)
         positive = [np.abs(one) + 0.1 if k in moves else one for k, one in enumerate(arrays)]
         yield Line(results, handles, positive, weights, moves)
-
-
-def is_float(x: ph.Tensor) -> bool:
-    return x.dtype.kind == "float"
 
 
 def check(line: Line) -> str:
@@ -127,40 +104,3 @@ def test_the_gradient_is_the_slope_along_any_direction(entry: Entry) -> None:
         if checked >= FEW:
             return
     assert checked, f"{entry.name} has no case that is finite and not empty"
-
-
-# --- symbolic sizes -------------------------------------------------------------------------
-
-
-def of_squares(job: Job, shapes: Sequence[Sequence[Dim]]) -> list[ph.Tensor]:
-    """The gradients of the sum of all results' squares, for float inputs of these shapes."""
-    handles = [
-        ph.input(f"x{k}", shape, one.dtype)
-        for k, (shape, one) in enumerate(zip(shapes, job.case, strict=True))
-    ]
-    made = job.entry.call(*handles)
-    results = [one for one in (made if isinstance(made, tuple | list) else [made]) if is_float(one)]
-    loss = ph.sum(ph.square(results[0]))
-    for one in results[1:]:
-        loss = loss + ph.sum(ph.square(one))
-    return list(ph.grad(loss, [one for one in handles if is_float(one)]))
-
-
-@pytest.mark.parametrize(
-    "entry", [one for one in differentiable() if one.sizes], ids=lambda entry: entry.name
-)
-def test_gradients_over_symbolic_sizes_are_those_over_fixed_ones(entry: Entry) -> None:
-    checked = 0
-    for job in sorted(jobs(entry, "float64"), key=lambda job: sum(one.size for one in job.case)):
-        sizes = sizes_of_case(job)
-        if sizes is None or checked == FEW:
-            continue
-        given = named(moved_off(job.case, np.random.default_rng(job.number)))
-        fixed = evaluated(of_squares(job, [one.shape for one in job.case]), given)
-        symbolic = evaluated(of_squares(job, symbolic_shapes(job, "")), given, **sizes)
-        for one, other in zip(symbolic, fixed, strict=True):
-            plain = np.isfinite(other)  # a division by 0 is a constant inf with fixed sizes
-            limit = 1e-12 * np.abs(other[plain]).max(initial=1)
-            np.testing.assert_allclose(one[plain], other[plain], rtol=0, atol=limit)
-        checked += 1
-    assert checked, f"{entry.name} has no case of the axes that it names"

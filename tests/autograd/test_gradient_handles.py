@@ -19,10 +19,11 @@ def two() -> tuple[ph.Tensor, ph.Tensor, dict[str, np.ndarray]]:
 def test_variables_come_alone_in_a_sequence_or_by_name() -> None:
     x, y, given = two()
     loss = ph.sum(x * y)
-    alone, many, named = ph.grad(loss, x), ph.grad(loss, [x, y]), ph.grad(loss, {"a": x, "b": y})
-    assert isinstance(many, tuple) and list(named) == ["a", "b"]
-    got = evaluated([alone, *many, *named.values()], given)
-    for one, want in zip(got, [given["y"], given["y"], given["x"], given["y"], given["x"]]):
+    alone, named = ph.grad(loss, x), ph.grad(loss, {"a": x, "b": y})
+    many, pair = ph.grad(loss, [x, y]), ph.grad(loss, (x, y))
+    assert isinstance(many, list) and isinstance(pair, tuple) and list(named) == ["a", "b"]
+    got = evaluated([*many, *pair, *named.values(), alone], given)
+    for one, want in zip(got, [given["y"], given["x"]] * 3 + [given["y"]], strict=True):
         np.testing.assert_array_equal(one, want)
 
 
