@@ -14,7 +14,6 @@ import common
 import numpy as np
 
 import photic as ph
-from photic.compiler.compile import make_artifact
 from photic.ir.dtype import FLOAT32
 from photic.targets.measure import (
     Outcome,
@@ -27,6 +26,7 @@ from photic.targets.measure import (
 )
 from photic.targets.process import Remote
 from photic.targets.registry import target_named
+from photic.tensor.artifacts import make_artifact
 from photic.tensor.compiling import graph_of
 
 WORKER = "photic.targets.c.worker"

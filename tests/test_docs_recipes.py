@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import photic as ph
-from photic.compiler.compile import make_artifact
 from photic.forms import eval as evaluator
 from photic.forms import index_eval
 from photic.forms.graph_check import check_graph
@@ -23,6 +22,7 @@ from photic.ir.graph import Graph, input_node, operand, unary
 from photic.loops.lower import lower
 from photic.targets import registry
 from photic.targets.c import numerics
+from photic.tensor.artifacts import make_artifact
 from photic.tensor.program import Program
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"

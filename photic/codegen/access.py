@@ -150,6 +150,10 @@ def _vector_load(frame: Frame, buffer: Buffer, place: Dim, point: Point, allowed
             text = frame.call("load_part", short, where, valid)
         text = f"{mask} ? {text} : {zeros}" if mask else text
         return frame.declare(buffer.dtype, frame.width, text)
+    if frame.step(place) == 1:
+        where = _address(buffer, dim(frame, place, point))
+        text = frame.call("load_masked", short, where, mask, valid or str(frame.width))
+        return frame.declare(buffer.dtype, frame.width, text)
     text = _element(frame, buffer, _at_each_lane(frame, place, point))
     condition = f"{mask}[{LANE}]" if frame.is_vector(allowed.over) else mask
     return _lane_by_lane(frame, buffer.dtype, text, valid or frame.width, condition)

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from photic.codegen.words import Words
-from photic.ir.dim import Atom, Dim, Var, coefficient_of, is_within, var
+from photic.ir.dim import Atom, Dim, Var, coefficient_of, var
 from photic.ir.dtype import BOOL, DType
-from photic.ir.index import Access, Buffer, Expr, Over, data_in, dims_of, walk
+from photic.ir.index import Buffer, Expr, Over, data_in, dims_of, is_in_range, walk
 from photic.ir.nest import Lanes, Tile
 from photic.ir.program import Layout
 from photic.ir.walk import parts_first
@@ -156,7 +156,7 @@ class Frame:
             for one in walk(expr):
                 inner = (value for _, value in data_in(dims_of(one.attribute)))
                 parts = (*one.children, *inner)
-                self.safe[one] = _is_in_range(one) and all(self.safe[part] for part in parts)
+                self.safe[one] = is_in_range(one) and all(self.safe[part] for part in parts)
         return self.safe[expr]
 
     def value(self, over: tuple[Var, ...], dtype: DType, name: Callable[[Point], str]) -> Value:
@@ -217,9 +217,3 @@ def operands(expr: Expr) -> tuple[Expr, ...]:
 def is_conjunction(expr: Expr) -> bool:
     """True for conditions of which the first guard the others."""
     return expr.op == "mul" and expr.dtype == BOOL
-
-
-def _is_in_range(expr: Expr) -> bool:
-    """True if this is no load, or one whose index is provably inside its buffer."""
-    one = expr.attribute
-    return not isinstance(one, Access) or all(map(is_within, one.index, one.buffer.shape))

@@ -1,31 +1,20 @@
-"""Run the passes over a graph or a program; the result is data, not yet built or loaded."""
+"""Run the passes over a graph or a program."""
 
 from __future__ import annotations
 
 import time
-from collections import Counter
 from functools import partial
 from pathlib import Path
 
 from photic.base.settings import text_setting
 from photic.base.trace import Lazily, emit
-from photic.codegen.clike import scratch_stride
-from photic.compiler.passes import NOTHING_FOUND, PASSES, Compilation, Pass, check_order
-from photic.forms.nest_text import print_nest
-from photic.ir.dim import bounds, mul, product
+from photic.compiler.passes import PASSES, Compilation, Pass, check_order
 from photic.ir.graph import Graph
-from photic.ir.program import Kernel, Place, Program, Repeat, all_steps, named_places
-from photic.search.cost import seconds
-from photic.storage.artifact import Argument, Artifact, KernelReport
+from photic.ir.program import Program
 from photic.storage.files import write_atomic
 from photic.targets.registry import Target
 
 LOWERED = 1 + [one.name for one in PASSES].index("combine")
-
-
-def make_artifact(graph: Graph, target: Target) -> Artifact:
-    """The compiled form of a graph, not yet built; nothing is searched."""
-    return finished(prepared(graph, target))
 
 
 def prepared(graph: Graph, target: Target) -> Compilation:
@@ -35,10 +24,9 @@ def prepared(graph: Graph, target: Target) -> Compilation:
     return state
 
 
-def finished(state: Compilation) -> Artifact:
+def complete(state: Compilation) -> None:
     """The rest of the passes."""
     _pass(state, PASSES[LOWERED:], "program")
-    return _artifact(state)
 
 
 def _pass(state: Compilation, passes: tuple[Pass, ...], given: str) -> None:
@@ -54,52 +42,3 @@ def _pass(state: Compilation, passes: tuple[Pass, ...], given: str) -> None:
             Path(folder).mkdir(parents=True, exist_ok=True)
             name = f"{PASSES.index(one):02d}-{one.name}.txt"
             write_atomic(Path(folder) / name, one.show(state).encode())
-
-
-def _artifact(state: Compilation) -> Artifact:
-    program, slots = state.program, state.addresses.slots
-    results = {name: program.places[buffer] for name, buffer in program.outputs.items()}
-    counters = sum(isinstance(step, Repeat) for step in all_steps(program.steps))
-    return Artifact(
-        sizes=program.sizes,
-        counters=counters,
-        inputs=_arguments(named_places(program, "input"), slots),
-        outputs=_arguments(results, slots),
-        states=_arguments(named_places(program, "state"), slots),
-        constants=state.constants,
-        constant_slots={name: slots[name] for name in state.constants},
-        slots=len(slots),
-        arena_bytes=state.memory.arena_bytes,
-        buffer_bytes=state.memory.buffer_bytes,
-        least_bytes=state.memory.least_bytes,
-        scratch_bytes=scratch_stride(state.nests),
-        source=state.text,
-        kernels=_reports(state),
-        target=state.target.name,
-        machine=state.target.key(),
-    )
-
-
-def _arguments(places: dict[str, Place], slots: dict[str, int]) -> tuple[Argument, ...]:
-    buffers = [(name, place.buffer) for name, place in places.items()]
-    return tuple(Argument(name, b.shape, b.dtype, slots[b.name]) for name, b in buffers)
-
-
-def _reports(state: Compilation) -> tuple[KernelReport, ...]:
-    steps = all_steps(state.program.steps)
-    calls = Counter(step.function for step in steps if isinstance(step, Kernel))
-    found = [(one, state.found.get(name, NOTHING_FOUND)) for name, one in state.nests.items()]
-    return tuple(
-        KernelReport(
-            name=one.name,
-            source=state.sources[one.name].text,
-            nest=print_nest(one),
-            calls=calls[one.name],
-            flops=bounds(one.work)[1],
-            bytes=sum(bounds(mul(product(b.shape), b.dtype.bytes))[1] for b in one.parameters),
-            seconds=known.seconds,
-            predicted_seconds=seconds((one,), state.machine),
-            rules=known.rules,
-        )
-        for one, known in found
-    )

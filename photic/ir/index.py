@@ -280,17 +280,13 @@ def _position(value: Expr) -> Dim | None:
 def _add(left: Expr, right: Expr) -> Expr:
     """The sum; -0.0 is its identity. That of two indices is an index."""
     a, b = _position(left), _position(right)
-    if a is not None and b is not None and _fits(total := add(a, b)):
-        return iota(total)
+    if a is not None and b is not None and max(map(abs, dims.bounds(add(a, b)))) <= INT64.high:
+        return iota(add(a, b))
     for one, other in ((left, right), (right, left)):
         joined = other if one is zero(one.dtype) else _either_or(one, other)
         if joined is not None:
             return joined
     return make("add", (left, right), PLAIN, left.dtype)
-
-
-def _fits(value: Dim) -> bool:
-    return all(INT64.low <= one <= INT64.high for one in dims.bounds(value))
 
 
 def _either_or(one: Expr, other: Expr) -> Expr | None:
@@ -456,6 +452,15 @@ def rewritten(root: Expr, table: Mapping[Atom, Dim], build: Build) -> Expr:
     return done[root]
 
 
+def replaced(root: Expr, table: Mapping[Expr, Expr]) -> Expr:
+    """The same value with some of the values inside it replaced."""
+
+    def build(one: Expr, children: tuple[Expr, ...], dim: Callable[[Dim], Dim]) -> Expr:
+        return table[one] if one in table else rebuilt(one, children, dim)
+
+    return rewritten(root, {}, build)
+
+
 def substitute_expr(expr: Expr, table: Mapping[Atom, Dim]) -> Expr:
     """Replace index atoms everywhere, in the extents of variables too."""
     axes = {atom for atom in table if isinstance(atom, Var)}
@@ -530,6 +535,14 @@ def dims_in(expr: Expr) -> Iterator[Dim]:
 def loads(expr: Expr) -> Iterator[Access]:
     """Every load of the value."""
     return (one.attribute for one in walk(expr) if isinstance(one.attribute, Access))
+
+
+def is_in_range(one: Expr) -> bool:
+    """True if this is no load, or one whose index is provably inside its buffer."""
+    access = one.attribute
+    return not isinstance(access, Access) or all(
+        map(dims.is_within, access.index, access.buffer.shape)
+    )
 
 
 @dataclass(frozen=True, slots=True)

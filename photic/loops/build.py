@@ -6,28 +6,34 @@ i, outer ones parallel until every core has enough; where a tile does not fit, a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import TypeAlias
 
 from photic.ir import index as form
 from photic.ir.dim import Dim, Var, add, bounds, floordiv, mul, product, substitute, var
-from photic.ir.index import Store
+from photic.ir.index import Buffer, Expr, Store
 from photic.ir.nest import Fit, Lanes, Loop, LoopKind, Nest, Part, Tile
 from photic.ir.program import ROW_MAJOR, Function, Layout
 from photic.loops.parts import written_out
-from photic.loops.plan import MANY, Choice
+from photic.loops.plan import MANY, STAGED_ROWS, Choice
 from photic.loops.target import Machine
 
 ENOUGH_ITEMS = 16  # parallel items for each core
 GROUP = 16  # tiles of a lone vector loop that one parallel item takes
+GROUP_VECTORS = 4  # tiles of vectors that one term of a scatter goes to
+GROUP_ROWS = 8  # tiles of rows that share what is staged
+
+Body: TypeAlias = Callable[[Store, Dim, Lanes], tuple[Part, ...]]
 
 
 def nest(function: Function, choice: Choice, layouts: dict[str, Layout], machine: Machine) -> Nest:
     """The nest of these choices, with the layouts that the constants really have."""
     lays = tuple(layouts.get(one.name, ROW_MAJOR) for one in function.parameters)
-    body = parallel(choice, machine)
-    return Nest(function.name, function.parameters, lays, body, work(function.stores[0]))
+    loops, parts, scratch = _staged(choice) if choice.staged else (*inside(choice), ())
+    body, total = _around(parts, loops, choice.store, machine), work(function.stores[0])
+    return Nest(function.name, function.parameters, lays, body, total, scratch)
 
 
 def parallel(choice: Choice, machine: Machine) -> tuple[Part, ...]:
@@ -47,6 +53,10 @@ def inside(choice: Choice) -> tuple[list[Var], tuple[Part, ...]]:
     if (made := choice.scatter) is None:
         return loops, parts
     fill = _inside(replace(choice, store=made.fill))[1]
+    if loops:  # a term's places lie side by side
+        (*loops, last), count = loops, GROUP if choice.lanes is None else GROUP_VECTORS
+        fill, (groups, part) = (_in_groups(fill, last, count)[1],), _in_groups(parts, last, count)
+        loops, parts = [*loops, groups], (part,)
     return loops, (*_serially(made.places, fill), *_serially(made.terms, parts))
 
 
@@ -59,9 +69,13 @@ def _serially(axes: Sequence[Var], parts: tuple[Part, ...]) -> tuple[Part, ...]:
 @lru_cache(maxsize=MANY)
 def _inside(choice: Choice) -> tuple[list[Var], tuple[Part, ...]]:
     store, rows = choice.store, dict(choice.rows)
-    loops = [axis for axis in store.axes if axis is not choice.lanes and axis not in rows]
+    loops = [axis for axis in store.axes if axis != choice.lanes and axis not in rows]
     if choice.lanes is not None and choice.lanes in store.axes:
-        tiles, parts = _across(store, choice)
+
+        def body(inner: Store, place: Dim, across: Lanes) -> tuple[Part, ...]:
+            return _rows(inner, list(choice.rows), (), across)
+
+        tiles, parts = _across(store, choice, body)
         loops.append(tiles)
     else:
         lanes = None
@@ -78,26 +92,69 @@ def _tiles_of(axis: Var, size: int) -> Var:
 
 
 def _put(store: Store, axis: Var, value: Dim) -> Store:
-    axes = tuple(one for one in store.axes if one is not axis)
+    axes = tuple(one for one in store.axes if one != axis)
     index = tuple(substitute(one, {axis: value}) for one in store.index)
     return Store(store.buffer, axes, index, form.substitute_expr(store.value, {axis: value}))
 
 
-def _across(store: Store, choice: Choice) -> tuple[Var, tuple[Part, ...]]:
-    """The output variable across vectors: the loop over its tiles, and the parts inside."""
+def _across(store: Store, choice: Choice, body: Body) -> tuple[Var, tuple[Part, ...]]:
+    """The output variable across vectors: the loop over its tiles, and the parts inside.
+
+    ``body`` makes them, given the store inside, the place of a lane, and the lanes.
+    """
     axis = choice.lanes
     assert axis is not None
     size = choice.width * choice.count
     tiles, lane = _tiles_of(axis, size), Var(f"{axis.name}_v", size)
     start = mul(var(tiles.name, tiles.extent), size)
-    inner = _put(store, axis, add(start, var(lane.name, size)))
-    rows = list(choice.rows)
+    place = add(start, var(lane.name, size))
+    inner = _put(store, axis, place)
+    whole, rest = (
+        body(inner, place, Lanes(lane, choice.width, choice.count, valid, False))
+        for valid in (None, add(axis.extent, mul(start, -1)))
+    )
+    return tiles, _fitted(axis.extent, start, size, whole, rest)
 
-    def body(valid: Dim | None) -> tuple[Part, ...]:
-        return _rows(inner, rows, (), Lanes(lane, choice.width, choice.count, valid, False))
 
-    left = add(axis.extent, mul(start, -1))
-    return tiles, _fitted(axis.extent, start, size, body(None), body(left))
+def _staged(choice: Choice) -> tuple[list[Var], tuple[Part, ...], tuple[Buffer, ...]]:
+    """The loops around groups of rows, what is inside, and the buffers for what is staged.
+
+    A group first computes what all its rows read; where there are few rows it does not.
+    """
+    store, (rows, size) = choice.store, choice.rows[0]
+    tiles = _tiles_of(rows, size)
+    held = {one: _held(choice, one, f"staged{k}") for k, one in enumerate(choice.staged)}
+    groups, unrolled = _in_groups((), tiles, GROUP_ROWS)[0], written_out(store.value)
+
+    def body(inner: Store, place: Dim, across: Lanes) -> tuple[Part, ...]:
+        lane, first, reads = across.axis, list[Part](), dict[Expr, Expr]()
+        for one, (buffer, axes) in held.items():
+            value = form.substitute_expr(one, {choice.lanes: place} if choice.lanes else {})
+            index = tuple(var(axis.name, axis.extent) for axis in (*axes, lane))
+            reads[value] = form.load(buffer, index)
+            short = [axis for axis in axes if axis in unrolled]
+            tile = Tile(Store(buffer, (), index, value), tuple(short), across, frozenset())
+            first += _serially([axis for axis in axes if axis not in unrolled], (tile,))
+        changed = Store(inner.buffer, inner.axes, inner.index, form.replaced(inner.value, reads))
+        made, plain = (
+            _in_groups(_rows(one, list(choice.rows), (), across), tiles, GROUP_ROWS)[1]
+            for one in (changed, inner)
+        )
+        if isinstance(rows.extent, int):
+            return (*first, made)
+        return (Fit(STAGED_ROWS, rows.extent, (*first, made), (plain,)),)
+
+    loop, parts = _across(store, choice, body)
+    others = (axis for axis in store.axes if axis not in (choice.lanes, rows))
+    loops = [one for one in (*others, loop, groups) if one.extent != 1]
+    return loops, parts, tuple(buffer for buffer, _ in held.values())
+
+
+def _held(choice: Choice, value: Expr, name: str) -> tuple[Buffer, list[Var]]:
+    """The buffer in which a value is staged, and the reductions over which it is."""
+    axes = sorted(value.free.intersection(form.bound(choice.store)), key=str)
+    shape = (*(axis.extent for axis in axes), choice.width * choice.count)
+    return Buffer(name, shape, value.dtype), axes
 
 
 def _fitted(
@@ -132,7 +189,8 @@ def _around(
 ) -> tuple[Part, ...]:
     """The loops around the tile, outer ones parallel until there are items enough."""
     if len(loops) == 1 and not form.bound(store) and bounds(loops[0].extent)[1] > GROUP:
-        return _grouped(parts, loops[0])
+        groups, part = _in_groups(parts, loops[0], GROUP)  # so that an item is worth a thread
+        return (Loop(groups, "parallel", (part,)),)
     wanted = ENOUGH_ITEMS * machine.cores
     kinds: list[LoopKind] = []
     items = 1
@@ -144,13 +202,12 @@ def _around(
     return parts
 
 
-def _grouped(parts: tuple[Part, ...], tiles: Var) -> tuple[Part, ...]:
-    """A lone loop over tiles: parallel over groups of them, so that an item is worth a thread."""
-    groups, inner = _tiles_of(tiles, GROUP), Var(f"{tiles.name}_g", GROUP)
-    place = add(mul(var(groups.name, groups.extent), GROUP), var(inner.name, GROUP))
+def _in_groups(parts: tuple[Part, ...], tiles: Var, count: int) -> tuple[Var, Part]:
+    """A loop over tiles as one over groups of them, and the loop over the tiles of a group."""
+    groups, inner = _tiles_of(tiles, count), Var(f"{tiles.name}_g", count)
+    place = add(mul(var(groups.name, groups.extent), count), var(inner.name, count))
     moved = tuple(_moved(part, tiles, place) for part in parts)
-    fit = Fit(add(place, 1), tiles.extent, moved, ())
-    return (Loop(groups, "parallel", (Loop(inner, "serial", (fit,)),)),)
+    return groups, Loop(inner, "serial", (Fit(add(place, 1), tiles.extent, moved, ()),))
 
 
 def _moved(part: Part, axis: Var, value: Dim) -> Part:

@@ -145,8 +145,7 @@ class _Lowering:
     results: dict[Node, list[Buffer]] = field(default_factory=dict)
     names: itertools.count[int] = field(default_factory=itertools.count)
     depth: int = 0  # scans around what is being lowered
-    scattered: set[Node] = field(default_factory=set)
-    apart: frozenset[Node] = frozenset()  # always stored
+    scattered: set[Node] = field(default_factory=set)  # always stored
 
     def place(self, role: Role, name: str, shape: Shape, dtype: DType) -> Buffer:
         """A new buffer in the program."""
@@ -185,21 +184,20 @@ def lower(graph: Graph) -> Program:
     with scatters, which are stored by themselves.
     """
     copied: set[Node] = set()
-    apart: frozenset[Node] = frozenset()
+    scattered: set[Node] = set()
     sizes = sizes_of(graph)
     while True:
-        functions = Functions(frozenset(sizes))
-        low = _Lowering(graph, _overwrites(graph, copied), sizes, functions, apart=apart)
+        functions, known = Functions(frozenset(sizes)), len(scattered)
+        low = _Lowering(graph, _overwrites(graph, copied), sizes, functions, scattered=scattered)
         works, copies = _works(low)
-        if low.scattered - apart:
-            apart |= low.scattered
+        if len(scattered) > known:
             continue
         ordered, stuck = _ordered(works, low)
         if stuck is None:
             names = {name: name_of("output", name) for name, _ in graph.outputs}
-            known, table = tuple(sizes.values()), low.functions.table
+            symbols, table = tuple(sizes.values()), low.functions.table
             steps = (*_steps(ordered), *copies)
-            return Program(known, low.places, table, steps, names, low.constants)
+            return Program(symbols, low.places, table, steps, names, low.constants)
         copied.add(stuck)
 
 
@@ -267,7 +265,7 @@ def _body(
 ) -> list[_Work]:
     """The works that compute the roots, operands first; what has a buffer is not entered."""
     leaves = {*low.buffers, *low.slices}
-    stored = set(choose_stored(roots, pinned | low.apart, leaves))
+    stored = set(choose_stored(roots, pinned | low.scattered, leaves))
     works: list[_Work] = []
     for node in graphs.topological(roots, leaves):
         if node in low.buffers:  # given by a scan of these works
@@ -311,6 +309,8 @@ def _scan(low: _Lowering, node: Node, region: Scan) -> _Work:
         whole = low.temporary((region.trips, *value.shape), value.dtype)
         inside.append(low.store(whole, value, None, (counter,)))
         low.results[node].append(whole)
+    for made in (one for work in inside for one in work.defines):
+        low.buffers.pop(made, None)  # another scan may have the same body
     loop = Repeat(atom, region.trips, (*_steps(inside), *copies))
     reads = {read for one in (*works, *inside) for read in one.reads}
     defines = {node, *region.carried, *(made for one in inside for made in one.defines)}

@@ -77,7 +77,8 @@ def _decided(
     uses = {node: _Use() for node in order}
     for number, root in enumerate(roots):
         if root in uses:
-            uses[root].places[root, (number,)] = root.shape
+            points = (var(f"root{number}.{axis}", n) for axis, n in enumerate(root.shape))
+            uses[root].places[root, tuple(points)] = root.shape
     stored: set[Node] = set()
     for node in reversed(order):
         if node.op not in GIVEN and (node in pinned or _is_worth(node, uses[node], below[node])):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -19,9 +19,10 @@ from photic.ir import index as form
 from photic.ir.dim import Data, FloorDiv, Mod, Var, add, bounds, coefficient_of, var, variables
 from photic.ir.index import Access, Expr, Over, Store
 from photic.ir.program import ROW_MAJOR, Function, Layout
+from photic.ir.walk import parts_first
 from photic.loops.layout import offset
 from photic.loops.parts import is_short, split_parts
-from photic.loops.scatter import Scatter, scatter_of
+from photic.loops.scatter import JOIN, Scatter, scatter_of
 from photic.loops.target import Machine
 
 REDUCED_WEIGHT = 8  # a load inside a reduction counts this often against one outside
@@ -30,6 +31,10 @@ WIDE_TILE = 4  # vectors side by side in a tile
 PAIR = 4  # rows and columns of a tile whose vectors run along a reduction
 SPARE_REGISTERS = 3  # for operands and addresses
 MOST_LANES = 3  # variables that are tried across vectors, the best by their accesses
+STAGED = ("staged", "as read")
+LARGEST_BYTES = 4  # of most numbers
+STAGED_COST = 1.5  # of a contiguous load
+STAGED_ROWS = 16  # with fewer rows, nothing is staged
 COUNTS = (1, 2, 4, 6, 8)  # vectors side by side
 MANY = 4096  # stores whose choices are remembered
 ROWS = (1, 2, 3, 4, 6, 8, 12)
@@ -56,12 +61,17 @@ class Choice:
     rows: Rows
     layouts: dict[str, Layout] = field(hash=False)
     scatter: Scatter | None = None  # whose update ``store`` is
+    staged: tuple[Expr, ...] = ()  # values that a tile of lanes computes once for many rows
 
 
 def choose(
-    function: Function, constants: frozenset[str], machine: Machine, decide: Decide
+    function: Function,
+    constants: frozenset[str],
+    machine: Machine,
+    decide: Decide,
+    may_stage: bool = True,
 ) -> Choice:
-    """Decide the vector variable, the register tile and the layouts wanted of constants."""
+    """Decide the vectors, the register tile, layouts wanted of constants, and what is staged."""
     store = split_parts(function.stores[0])
     scatter = scatter_of(store)
     store, width, known = _best_lanes(scatter.update if scatter else store, constants, machine)
@@ -69,7 +79,44 @@ def choose(
     tiles = _register_tiles(store, lanes, width, machine)
     count, rows = tiles[decide("register tile", [_tile_text(*one) for one in tiles])]
     layouts = _layouts(store, lanes, width * count, constants)
-    return Choice(store, lanes, width if lanes else 1, count, rows, layouts, scatter)
+    made = Choice(store, lanes, width if lanes else 1, count, rows, layouts, scatter)
+    staged = values_to_stage(made, machine) if may_stage else ()
+    if staged:
+        is_dear = any(_is_dear(made, one, constants) for one in staged)
+        options = STAGED if is_dear else STAGED[::-1]
+        staged = staged if options[decide("values", options)] == STAGED[0] else ()
+    return replace(made, staged=staged)
+
+
+def values_to_stage(choice: Choice, machine: Machine) -> tuple[Expr, ...]:
+    """What is reduced and differs from lane to lane, but not from row to row of the tile.
+
+    Only what may be computed at any place, and fits into a cache for all of a reduction.
+    """
+    lanes, bound = choice.lanes, set(form.bound(choice.store))
+    if len(choice.rows) != 1 or lanes is None or lanes not in choice.store.axes:
+        return ()
+    rows = choice.rows[0][0]
+
+    def is_staged(one: Expr) -> bool:
+        is_common = lanes in one.free and rows not in one.free and not one.free.isdisjoint(bound)
+        parts = list(form.walk(one)) if is_common else []
+        return is_common and all(form.is_in_range(x) and x.op not in JOIN for x in parts)
+
+    inner = parts_first([choice.store.value], lambda x: () if is_staged(x) else x.children, ())
+    found = [one for one in inner if is_staged(one)]
+    line = choice.width * choice.count * LARGEST_BYTES
+    depths = (dims.product(axis.extent for axis in one.free & bound) for one in found)
+    fits = sum(bounds(depth)[1] for depth in depths) * line <= machine.cache_bytes
+    return tuple(found) if fits and bounds(rows.extent)[1] >= STAGED_ROWS else ()
+
+
+def _is_dear(choice: Choice, value: Expr, constants: frozenset[str]) -> bool:
+    """True if to compute a value takes longer than to load it."""
+    access = value.attribute
+    if not isinstance(access, Access) or choice.lanes is None:
+        return True
+    return _access_cost(access, choice.lanes, choice.width, constants) > 1
 
 
 @lru_cache(maxsize=MANY)
@@ -97,7 +144,7 @@ def _register_tiles(
     found = [best]
     if lanes is not None:
         fitting = -(-bounds(lanes.extent)[1] // width)
-        reused = [one for one in store.axes if one is not lanes and _is_reused(store, one)]
+        reused = [one for one in store.axes if one != lanes and _is_reused(store, one)]
         for count in (one for one in COUNTS if one == 1 or one <= fitting):
             found.append((count, ()))
             for axis in reused if _reduction_axes(store.value) else ():
@@ -147,7 +194,8 @@ def _cost(store: Store, lanes: Var | None, width: int, constants: frozenset[str]
         if lanes is None or (lanes not in store.axes and lanes not in bound):
             total += weight * width
         else:
-            total += weight * _access_cost(access, lanes, width, constants)
+            cost = _access_cost(access, lanes, width, constants)
+            total += weight * (min(cost, STAGED_COST) if _is_shared(store, lanes, access) else cost)
     if lanes is None or lanes not in store.axes:
         total += width
     else:
@@ -155,6 +203,23 @@ def _cost(store: Store, lanes: Var | None, width: int, constants: frozenset[str]
         total += _access_cost(target, lanes, width, frozenset())
     total += REDUCED_WEIGHT * (lanes is not None and lanes not in store.axes)
     return total if lanes is None else total / _used_share(lanes, width)
+
+
+def _is_shared(store: Store, lanes: Var, access: Access) -> bool:
+    """True if the rows of a tile, many of any size, read the same: staged, it is read once."""
+    rows = _widest_reused(store, lanes)
+    is_many = rows is not None and bounds(rows.extent)[0] >= STAGED_ROWS
+    return is_many and lanes in store.axes and rows not in _moving(access)
+
+
+def _widest_reused(store: Store, lanes: Var) -> Var | None:
+    """The largest other output variable on which not all that is reduced depends."""
+    reused = [axis for axis in store.axes if axis != lanes and _is_reused(store, axis)]
+    return max(reused, key=lambda axis: bounds(axis.extent)[1], default=None)
+
+
+def _moving(access: Access) -> frozenset[Var]:
+    return frozenset[Var]().union(*map(variables, access.index))
 
 
 def _access_cost(access: Access, lanes: Var, width: int, constants: frozenset[str]) -> float:
@@ -207,14 +272,14 @@ def _register_tile(
     fitting = max(1, -(-bounds(lanes.extent)[1] // width))
     if not reductions:
         return min(WIDE_TILE, fitting), ()
-    reused = [axis for axis in store.axes if axis is not lanes and _is_reused(store, axis)]
+    reused = [axis for axis in store.axes if axis != lanes and _is_reused(store, axis)]
     if lanes not in store.axes:
         rows = tuple((axis, PAIR) for axis in reused[-2:])
         return (1 if rows else min(WIDE_TILE, fitting)), rows
     count = min(WIDE_TILE if machine.vector_registers > 16 else 2, fitting)
-    if not reused:
+    best = _widest_reused(store, lanes)
+    if best is None:
         return count, ()
-    best = max(reused, key=lambda axis: bounds(axis.extent)[1])
     free = machine.vector_registers - count - SPARE_REGISTERS
     return count, ((best, min(8, max(1, free // count))),)
 

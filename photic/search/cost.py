@@ -11,8 +11,10 @@ every turn of the loops around loads them again.
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from photic.ir.dim import Atom, Dim, Var, bounds, coefficient_of, substitute, variables
 from photic.ir.index import Access, Buffer, Expr, Over
@@ -41,23 +43,7 @@ ACROSS_CYCLES = 8.0  # to combine the lanes of a vector
 CYCLES_PER_SECOND = 2.5e9  # of a core; only ratios matter
 PARALLEL_CYCLES = 4000.0  # to hand a kernel to the other threads
 
-# What a counted cycle of each kind takes: fitted to measured times of random candidates. Lines are
-# counted in lines: near ones miss the first cache, far ones the second; next ones are foreseen.
-WEIGHTS = {
-    "operations": 1.0,
-    "scalar operations": 1.0,
-    "functions": 1.0,
-    "scalar functions": 1.3,
-    "lanes": 1.6,
-    "latency": 1.4,
-    "across": 1.0,
-    "tiles": 1.0,
-    "near next lines": 0.4,
-    "near other lines": 4.4,
-    "far next lines": 7.0,
-    "far other lines": 7.5,
-    "parallel": 1.0,
-}
+WEIGHTS: dict[str, float] = tomllib.loads(Path(__file__).with_name("cost.toml").read_text("utf-8"))
 
 Known = Mapping[Atom, Dim]
 

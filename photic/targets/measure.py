@@ -151,8 +151,13 @@ class Ratio:
 
 
 def ratio(one: Sequence[float], other: Sequence[float]) -> Ratio:
-    """Compare the samples of common rounds; bounds are order statistics, with no model of noise."""
+    """Compare the samples of common rounds; bounds are order statistics, with no model of noise.
+
+    Of no common rounds nothing is known.
+    """
     found = np.sort([a / b for a, b in zip(one, other)])
+    if not len(found):
+        return Ratio(0.0, 1.0, np.inf)
     rank = max(0, int((len(found) + 1) / 2 - DEVIATIONS / 2 * len(found) ** 0.5) - 1)
     return Ratio(float(found[rank]), float(np.median(found)), float(found[-1 - rank]))
 

@@ -9,11 +9,12 @@ from pathlib import Path
 
 from photic.base.errors import BadArgument, DtypeMismatch, ShapeMismatch
 from photic.base.settings import setting, text_setting
-from photic.compiler.compile import finished, prepared
+from photic.compiler.compile import prepared
 from photic.forms.graph_names import named_sources
 from photic.ir.graph import Graph, Node, Operand
 from photic.search.rules import TOPICS
 from photic.targets.registry import target_named
+from photic.tensor.artifacts import finished
 from photic.tensor.program import Program, Report
 from photic.tensor.store import load_program
 from photic.tensor.tensor import Tensor

@@ -1,10 +1,11 @@
 """The search over a program, within a budget of seconds, and what it remembers.
 
 Every group of kernels that differs from others is a region with a search of its own; the next turn
-goes to the region that costs a run of the program the most for the turns that it had without
-gain. A turn proposes candidates, races them with the best so far, and checks the one that won in
-float64 before its time counts. What was found before, under the same key, is where a search starts.
-Stops at the end of the budget, or when no region has anything new to propose.
+goes to the region that costs a run of the program the most for the turns that it had without gain
+(what one costs that had no turn yet is predicted). A turn proposes candidates, races them with the
+best so far, and checks the one that won in float64 before its time counts. What was found before,
+under the same key, is where a search starts. Stops at the end of the budget, or when no region has
+anything new to propose.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from statistics import median
 
 from photic.base.trace import emit
 from photic.forms.candidate_check import Arrays, Known, Right, Sizes, check, sizes_to_try
@@ -208,15 +210,13 @@ def _searched(
     regions: list[_Region], remote: Remote, target: Target, options: Options, deadline: float
 ) -> str:
     """Turns until nothing is left; why it stopped."""
-    regions.sort(key=lambda one: -one.expected)
     while True:
         start = time.monotonic()
         open_ = [one for one in regions if one.empty < EMPTY_TURNS]
         if not open_:
             return "exhausted"
-        one = next((new for new in open_ if not new.is_begun), None) or max(
-            open_, key=lambda region: region.priority
-        )
+        off = _off(regions)
+        one = max(open_, key=lambda each: each.priority if each.is_begun else off * each.expected)
         if deadline - start <= one.turn_seconds / 2:
             return "out of time"
         gained = _turn(one, remote, target, options, deadline)
@@ -238,6 +238,12 @@ def _searched(
             best=one.choices,
             left=max(0.0, deadline - time.monotonic()),
         )
+
+
+def _off(regions: Sequence[_Region]) -> float:
+    """How many times the predicted seconds the regions begun so far take."""
+    known = [one.calls * one.seconds / one.expected for one in regions if one.seconds]
+    return median(known) if known else 1.0
 
 
 def _remember(region: _Region, records: Records) -> None:

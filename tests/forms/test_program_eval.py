@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from forms.programs import COLLECTIVE, EVERY_STEP, Array, every_step
 
-from photic.compiler.compile import finished, make_artifact
 from photic.compiler.passes import Compilation
 from photic.forms import eval as meaning
 from photic.forms.graph_check import check_graph
@@ -22,6 +21,7 @@ from photic.ir.program import Branch, Collective, Copy, Kernel, Program, Repeat,
 from photic.loops.lower import lower
 from photic.targets.combine import combined
 from photic.targets.registry import target_named
+from photic.tensor.artifacts import finished, make_artifact
 from photic.tensor.program import Program as Compiled
 
 X = np.array([1.5, -2.0, 3.0, 0.0, -0.5], np.float32)

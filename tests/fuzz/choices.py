@@ -12,9 +12,11 @@ from photic.ir.dim import Var
 from photic.ir.index import Over
 from photic.ir.program import Layout
 from photic.loops.parts import is_short
-from photic.loops.plan import Choice
+from photic.loops.plan import Choice, values_to_stage
+from photic.targets.registry import target_named
 
 WIDTHS = (2, 4, 8, 16)
+STAGED = 0.8  # of what could be staged is
 MOST_UNROLLED = 12  # points of a register tile, vectors side by side aside
 
 
@@ -31,9 +33,10 @@ def arbitrary(random: Random, choice: Choice) -> Choice:
             rows.append((axis, size))
             points *= size
     width = random.choice(WIDTHS) if lanes else 1
-    return replace(
-        choice, lanes=lanes, width=width, count=random.choice([1, 1, 2, 3]), rows=tuple(rows)
-    )
+    count = random.choice([1, 1, 2, 3])
+    made = replace(choice, lanes=lanes, width=width, count=count, rows=tuple(rows), staged=())
+    staged = values_to_stage(made, target_named("c").machine())
+    return replace(made, staged=staged if random.random() < STAGED else ())
 
 
 def lanes_along_reductions(rows: int = 1) -> Callable[[Compilation], None]:
@@ -45,7 +48,13 @@ def lanes_along_reductions(rows: int = 1) -> Callable[[Compilation], None]:
             if found:
                 unrolled = tuple((axis, rows) for axis in choice.store.axes[-2:])
                 state.choices[name] = replace(
-                    choice, lanes=found[-1], width=WIDTHS[-1], count=2, rows=unrolled, layouts={}
+                    choice,
+                    lanes=found[-1],
+                    width=WIDTHS[-1],
+                    count=2,
+                    rows=unrolled,
+                    layouts={},
+                    staged=(),
                 )
 
     return change

@@ -138,3 +138,31 @@ def test_the_text_of_a_program_does_not_depend_on_what_was_built_before() -> Non
     first = build()
     ph.exp(ph.input("other", (3,)))
     assert build() == first
+
+
+def test_two_loops_with_one_body_are_two_loops() -> None:
+    def running(x: ph.Tensor) -> ph.Tensor:
+        def body(carried: tuple[ph.Tensor, ...], row: tuple[ph.Tensor, ...]) -> object:
+            total = carried[0] + row[0]
+            return (total,), (total,)
+
+        return ph.scan(body, (ph.zeros((2,)),), (x,))[1][0]
+
+    x = ph.input("x", (3, 2))
+    program = ph.compile({"y": running(x), "z": running(x * 2.0)}, search=0)
+    given = np.arange(6, dtype="f").reshape(3, 2)
+    found = program(x=given)
+    assert np.array_equal(found["y"], np.cumsum(given, 0))
+    assert np.array_equal(found["z"], np.cumsum(2 * given, 0))
+
+
+def test_a_carried_choice_of_several_axes_needs_no_store() -> None:
+    values, start, lengths = (ph.input("v", (4, 3, 5)), ph.input("s", (3, 5)), ph.input("n", (3,)))
+
+    def body(carried: tuple[ph.Tensor, ...], row: tuple[ph.Tensor, ...]) -> object:
+        return (ph.where((lengths < 2)[:, None], row[0] + carried[0], 0.0),), ()
+
+    (last,), _ = ph.scan(body, (start,), (values,))
+    v, s = np.ones((4, 3, 5), "f"), np.ones((3, 5), "f")
+    found = ph.compile({"y": last}, search=0)(v=v, s=s, n=np.array([1, 2, 0], "f"))["y"]
+    assert np.array_equal(found, np.array([5, 0, 5], "f")[:, None].repeat(5, 1))

@@ -167,7 +167,8 @@ def test_one_seed_draws_the_same_candidates() -> None:
 PRINT_SOURCE = """
 import json, sys
 import photic as ph
-from photic.compiler.compile import finished, prepared
+from photic.compiler.compile import prepared
+from photic.tensor.artifacts import finished
 from photic.storage.record import Record
 from photic.targets.registry import target_named
 from photic.tensor.compiling import graph_of

@@ -51,6 +51,11 @@ INLINE void store_$T(void *p, $T v) { store_u8x$L(p, cast_bool_u8x$L(v)); }
 //: load_part : bool : any
 INLINE $T load_part_$T(const void *p, i64x1 n) { return cast_u8_$T(load_part_u8x$L(p, n)); }
 
+//: load_masked : bool : many
+INLINE $T load_masked_$T(const void *p, $B lanes, i64x1 n) {
+    return cast_u8_$T(load_masked_u8x$L(p, lanes, n));
+}
+
 //: store_part : bool : any
 INLINE void store_part_$T(void *p, $T v, i64x1 n) { store_part_u8x$L(p, cast_bool_u8x$L(v), n); }
 
@@ -73,6 +78,22 @@ INLINE void store_$T(void *p, $T v) {
 
 //: load_part : ALL : one
 INLINE $T load_part_$T(const void *p, i64x1 n) { return n > 0 ? load_$T(p) : ($T)0; }
+
+//: load_masked : ALL : many
+INLINE $T load_masked_$T(const void *p, $B lanes, i64x1 n) {
+    typedef $E element __attribute__((aligned(1), may_alias));
+#if MASKED_$BITS
+    __asm__("" : "+r"(n));
+    typedef _Bool mask __attribute__((ext_vector_type($L)));
+    return __builtin_masked_load(__builtin_convertvector(iota_$I() < ($I)n, mask) &
+                                     __builtin_convertvector(lanes, mask),
+                                 (const element *)p, ($T)(0));
+#else
+    $T v = ($T)(0);
+    for (int i = 0; i < n; i++) if (lanes[i]) v[i] = ((const element *)p)[i];
+    return v;
+#endif
+}
 
 //: store_part : ALL : one
 INLINE void store_part_$T(void *p, $T v, i64x1 n) {

@@ -1,0 +1,76 @@
+"""What a compilation comes to: data, not yet built or loaded."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from photic.codegen.clike import scratch_stride
+from photic.compiler.compile import complete, prepared
+from photic.compiler.passes import NOTHING_FOUND, Compilation
+from photic.forms.nest_text import print_nest
+from photic.ir.dim import bounds, mul, product
+from photic.ir.graph import Graph
+from photic.ir.program import Kernel, Place, Repeat, all_steps, named_places
+from photic.search.cost import seconds
+from photic.storage.artifact import Argument, Artifact, KernelReport
+from photic.targets.registry import Target
+
+
+def make_artifact(graph: Graph, target: Target) -> Artifact:
+    """The compiled form of a graph, not yet built; nothing is searched."""
+    return finished(prepared(graph, target))
+
+
+def finished(state: Compilation) -> Artifact:
+    """The rest of the passes, and what they made."""
+    complete(state)
+    return _artifact(state)
+
+
+def _artifact(state: Compilation) -> Artifact:
+    program, slots = state.program, state.addresses.slots
+    results = {name: program.places[buffer] for name, buffer in program.outputs.items()}
+    counters = sum(isinstance(step, Repeat) for step in all_steps(program.steps))
+    return Artifact(
+        sizes=program.sizes,
+        counters=counters,
+        inputs=_arguments(named_places(program, "input"), slots),
+        outputs=_arguments(results, slots),
+        states=_arguments(named_places(program, "state"), slots),
+        constants=state.constants,
+        constant_slots={name: slots[name] for name in state.constants},
+        slots=len(slots),
+        arena_bytes=state.memory.arena_bytes,
+        buffer_bytes=state.memory.buffer_bytes,
+        least_bytes=state.memory.least_bytes,
+        scratch_bytes=scratch_stride(state.nests),
+        source=state.text,
+        kernels=_reports(state),
+        target=state.target.name,
+        machine=state.target.key(),
+    )
+
+
+def _arguments(places: dict[str, Place], slots: dict[str, int]) -> tuple[Argument, ...]:
+    buffers = [(name, place.buffer) for name, place in places.items()]
+    return tuple(Argument(name, b.shape, b.dtype, slots[b.name]) for name, b in buffers)
+
+
+def _reports(state: Compilation) -> tuple[KernelReport, ...]:
+    steps = all_steps(state.program.steps)
+    calls = Counter(step.function for step in steps if isinstance(step, Kernel))
+    found = [(one, state.found.get(name, NOTHING_FOUND)) for name, one in state.nests.items()]
+    return tuple(
+        KernelReport(
+            name=one.name,
+            source=state.sources[one.name].text,
+            nest=print_nest(one),
+            calls=calls[one.name],
+            flops=bounds(one.work)[1],
+            bytes=sum(bounds(mul(product(b.shape), b.dtype.bytes))[1] for b in one.parameters),
+            seconds=known.seconds,
+            predicted_seconds=seconds((one,), state.machine),
+            rules=known.rules,
+        )
+        for one, known in found
+    )
