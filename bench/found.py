@@ -314,11 +314,11 @@ def main() -> None:
     if sys.platform == "linux":
         figures[:2] = [{**f, **growth(c.program)} for f, c in zip(figures, (plain, other))]
     common.report(figures, options.json)
-    known = [one for one in VARIANTS if one.name in options.only]
-    others = [contestant(one, options.size, options.search) for one in known]
-    if others:
-        figures += against_plain(plain, others, options.repeats)
-        common.report(figures, options.json)
+    for variant in (one for one in VARIANTS if one.name in options.only):
+        found = contestant(variant, options.size, options.search)
+        figures += against_plain(plain, [found], options.repeats)
+        print(common.table(figures[-1:]), flush=True)
+    common.report(figures, options.json)
 
 
 if __name__ == "__main__":

@@ -125,3 +125,13 @@ def test_partial_stores_of_narrowed_lanes_write_no_more() -> None:
     place = ph.arange(17)
     dtypes = ("bfloat16", "float16", "int8", "int16", "int32", "uint8", "float32", "bool")
     require_meaning({dtype: place.astype(dtype) for dtype in dtypes})
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "int64", "bool"])
+def test_borders_inside_a_vector_are_one_masked_load(dtype: str) -> None:
+    x = ph.input("x", (3, 21), dtype)
+    padded = {"y": ph.pad(x, ((0, 0), (2, 3)))}
+    given = np.random.default_rng(0).integers(0, 2, (3, 21)).astype(dtype)
+    require_meaning(padded, {"x": given})
+    (kernel,) = ph.compile(padded, search=0).report.kernels
+    assert "load_masked" in kernel.source and "lane++" not in kernel.source
