@@ -17,12 +17,12 @@ from photic.ir.dim import Dim
 from photic.ir.dtype import INT64
 from photic.tensor.compare import equal, less_equal, not_equal
 from photic.tensor.creation import counted, eye
-from photic.tensor.diagonals import diagonal, diagonal_length, tril, triu
+from photic.tensor.diagonals import diagonal_length, tril, triu
 from photic.tensor.elementary import log
 from photic.tensor.indexing import take, take_along_axis
 from photic.tensor.linear import in_floats, matmul
-from photic.tensor.loops import Tensors, prod, scan
-from photic.tensor.primitive import less, masked, mod, reciprocal, reduced, sqrt, where
+from photic.tensor.loops import Tensors, scan
+from photic.tensor.primitive import accumulated, less, masked, mod, reciprocal, reduced, sqrt, where
 from photic.tensor.reductions import argmax
 from photic.tensor.reductions import max as largest
 from photic.tensor.reductions import sum as total
@@ -88,8 +88,9 @@ def cholesky(a: Value, upper: bool = False) -> Tensor:
 
 def cholesky_solve(b: Value, factor: Value, upper: bool = False) -> Tensor:
     """The x with ``a @ x == b``, given ``cholesky(a, upper)``, as PyTorch's."""
-    half = solve_triangular(factor, b, upper, transposed=upper)
-    return solve_triangular(factor, half, upper, transposed=not upper)
+    dtype, (right, triangle) = in_floats("cholesky_solve", b, factor)
+    half = solve_triangular(triangle, right, upper, transposed=upper)
+    return solve_triangular(triangle, half, upper, transposed=not upper).astype(dtype)
 
 
 # --- triangles ------------------------------------------------------------------------------
@@ -153,12 +154,13 @@ def _solve_lower(a: Tensor, b: Tensor, unit: bool) -> Tensor:
 class _Eliminated:
     """U on and above the diagonal (below it what it was made from), rows in their order.
 
-    ``factors`` (steps, ..., rows) are L's columns below the diagonal, rows where they were.
-    ``sign`` is that of the order.
+    ``factors`` (steps, ..., rows) are L's columns below the diagonal, rows where they were, and
+    ``corners`` (steps, ...) U's diagonal. ``sign`` is that of the order.
     """
 
     upper: Tensor
     factors: Tensor
+    corners: Tensor
     order: Tensor
     sign: Tensor
 
@@ -174,8 +176,9 @@ def _eliminated(a: Tensor) -> _Eliminated:
     never = expanded(size_value(steps), (*batch, rows))
     even = expanded(number(1, a.dtype), batch)
     if steps == 0:
-        nothing = expanded(number(0, a.dtype), (0, *batch, rows))
-        return _Eliminated(a, nothing, expanded(down, (*batch, rows)), even)
+        shapes = (0, *batch, rows), (0, *batch)
+        factors, corners = (expanded(number(0, a.dtype), shape) for shape in shapes)
+        return _Eliminated(a, factors, corners, expanded(down, (*batch, rows)), even)
 
     def body(carried: Tensors, sliced: Tensors) -> Step:
         (rest, turn, sign), (k,) = carried, sliced
@@ -190,11 +193,12 @@ def _eliminated(a: Tensor) -> _Eliminated:
         is_below = less(k, turn) * not_equal(corner, 0.0)
         factors = masked(is_below, column * reciprocal(corner)) + 0.0
         beyond = masked(less(k, across), row) + 0.0
-        return (rest - _outer(factors, beyond), turn, sign), (factors,)
+        return (rest - _outer(factors, beyond), turn, sign), (factors, corner[..., 0])
 
-    (rest, turn, sign), (factors,) = scan(body, (a, never, even), (counted(0, steps),))
+    (rest, turn, sign), (factors, corners) = scan(body, (a, never, even), (counted(0, steps),))
     order = _order_of_rows(turn, steps)
-    return _Eliminated(take_along_axis(rest, order[..., None], -2), factors, order, sign)
+    upper = take_along_axis(rest, order[..., None], -2)
+    return _Eliminated(upper, factors, corners, order, sign)
 
 
 def _order_of_rows(turn: Tensor, steps: Dim) -> Tensor:
@@ -254,7 +258,7 @@ def det(a: Value) -> Tensor:
     dtype, (value,) = in_floats("det", a)
     checked_square("det", value)
     made = _eliminated(value)
-    return (made.sign * prod(diagonal(made.upper, 0, -2, -1), -1)).astype(dtype)
+    return _product(made.sign, made.corners).astype(dtype)
 
 
 def slogdet(a: Value) -> tuple[Tensor, Tensor]:
@@ -262,29 +266,37 @@ def slogdet(a: Value) -> tuple[Tensor, Tensor]:
     dtype, (value,) = in_floats("slogdet", a)
     checked_square("slogdet", value)
     made = _eliminated(value)
-    pivots = diagonal(made.upper, 0, -2, -1)
-    found = made.sign * prod(sign(pivots), -1)
-    return found.astype(dtype), total(log(abs(pivots)), -1).astype(dtype)
+    found = _product(made.sign, sign(made.corners))
+    return found.astype(dtype), total(log(abs(made.corners)), 0).astype(dtype)
+
+
+def _product(first: Tensor, values: Tensor) -> Tensor:
+    """``first`` times all values along the first axis, one after another."""
+    return scan(lambda carried, sliced: ((carried[0] * sliced[0],), ()), (first,), (values,))[0][0]
 
 
 def matrix_power(a: Value, n: int) -> Tensor:
     """``a @ a @ ... @ a``, n times, by squaring; the identity for 0, of the inverse below 0.
 
-    Integers stay integers for ``n >= 0``, and wrap.
+    Integers stay integers for ``n >= 0``, and wrap; halves are rounded once. BadArgument.
     """
-    value = tensor(a, "matrix_power")
-    size = checked_square("matrix_power", value)
+    given = tensor(a, "matrix_power")
+    size = checked_square("matrix_power", given)
     if not isinstance(n, int):
         raise BadArgument(op="matrix_power", argument="n", given=n, expected="an integer")
+    value = given.astype(accumulated(given.dtype))
     if n < 0:
-        return matrix_power(inv(value), -n)
+        inverse = matrix_power(inv(value), -n)
+        return inverse.astype(given.dtype) if given.dtype.kind == "float" else inverse
     result: Tensor | None = None
     while n:
         if n % 2:
             result = value if result is None else matmul(result, value)
         n //= 2
         value = matmul(value, value) if n else value
-    return expanded(eye(size, dtype=value.dtype), value.shape) if result is None else result
+    if result is None:
+        result = expanded(eye(size, dtype=value.dtype), value.shape)
+    return result.astype(given.dtype)
 
 
 # --- QR -------------------------------------------------------------------------------------

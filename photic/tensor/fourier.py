@@ -298,13 +298,22 @@ def ifftn(x: Complex, s: Lengths = None, axes: Axes = None, norm: str = "backwar
     return _each("ifftn", ifft, x, s, axes, norm)
 
 
-def _each(op: str, one: Callable[..., Pair], x: Complex, s: Lengths, axes: Axes, norm: str) -> Pair:
-    result: Complex = x
+def _each(
+    op: str, one: Callable[..., Pair], x: Complex, s: Lengths, axes: Axes, norm: str
+) -> Pair:
+    """Axis by axis, rounded once."""
+    dtype, result = _wide(op, x)
     for place, length in _axes_and_lengths(op, x, s, axes):
         result = one(result, length, place, norm)
     assert isinstance(result, tuple)
-    first, second = result
-    return tensor(first), tensor(second)
+    first, second = (tensor(part).astype(dtype) for part in result)
+    return first, second
+
+
+def _wide(op: str, x: Complex) -> tuple[DType, Complex]:
+    """The dtype of the result, and the value or pair in that of the computation."""
+    dtype, parts = in_floats(op, *(x if isinstance(x, tuple) else (x,)))
+    return dtype, (parts[0], parts[1]) if len(parts) > 1 else parts[0]
 
 
 def fft2(x: Complex, s: Lengths = None, axes: Axes = (-2, -1), norm: str = "backward") -> Pair:
@@ -320,19 +329,21 @@ def ifft2(x: Complex, s: Lengths = None, axes: Axes = (-2, -1), norm: str = "bac
 def rfftn(x: Value, s: Lengths = None, axes: Axes = None, norm: str = "backward") -> Pair:
     """``rfft`` along the last of several axes, then ``fft`` along the others."""
     *others, (place, length) = _axes_and_lengths("rfftn", x, s, axes)
-    result = rfft(x, length, place, norm)
+    dtype, value = _wide("rfftn", x)
+    assert not isinstance(value, tuple)
+    result = rfft(value, length, place, norm)
     for place, length in others:
         result = fft(result, length, place, norm)
-    return result
+    return result[0].astype(dtype), result[1].astype(dtype)
 
 
 def irfftn(x: Complex, s: Lengths = None, axes: Axes = None, norm: str = "backward") -> Tensor:
     """The inverse of ``rfftn``; the last length is ``2*(m - 1)`` if left out."""
     *others, (place, length) = _axes_and_lengths("irfftn", x, s, axes)
-    result: Complex = x
+    dtype, result = _wide("irfftn", x)
     for other, extent in others:
         result = ifft(result, extent, other, norm)
-    return irfft(result, length, place, norm)
+    return irfft(result, length, place, norm).astype(dtype)
 
 
 def rfft2(x: Value, s: Lengths = None, axes: Axes = (-2, -1), norm: str = "backward") -> Pair:

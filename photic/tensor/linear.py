@@ -168,22 +168,21 @@ def multi_dot(values: Sequence[Value]) -> Tensor:
     """The product of two or more matrices in the order that takes the fewest multiplications.
 
     The first may be a vector (a row), the last one too (a column). Symbolic sizes count as their
-    largest. Raises BadArgument, ShapeMismatch.
+    largest. Halves are rounded once. Raises BadArgument, ShapeMismatch.
     """
-    given = [tensor(one, "multi_dot") for one in values]
-    inner = given[1:-1]
-    ends = [one for one in (*given[:1], *given[-1:]) if one.ndim not in (1, 2)]
-    if len(given) < 2 or ends or any(one.ndim != 2 for one in inner):
-        ranks = [one.ndim for one in given]
+    ranks = [tensor(one, "multi_dot").ndim for one in values]
+    fits = all(rank in (1, 2) for rank in ranks) and all(rank == 2 for rank in ranks[1:-1])
+    if len(ranks) < 2 or not fits:
         expected = "two or more matrices, or vectors at the ends"
         raise BadArgument(op="multi_dot", argument="values", given=ranks, expected=expected)
-    row, column = given[0].ndim == 1, given[-1].ndim == 1
+    given, like = _in_accumulator("multi_dot", *values)
+    row, column = ranks[0] == 1, ranks[-1] == 1
     chain = list(given)
     chain[0] = expand_dims(chain[0], 0) if row else chain[0]
     chain[-1] = expand_dims(chain[-1], 1) if column else chain[-1]
     result = _product_of(chain, _cuts(chain), 0, len(chain) - 1)
     gone = tuple(axis for axis, is_gone in ((0, row), (1, column)) if is_gone)
-    return squeeze(result, gone) if gone else result
+    return (squeeze(result, gone) if gone else result).astype(like.dtype)
 
 
 def _cuts(chain: Sequence[Tensor]) -> dict[tuple[int, int], int]:

@@ -22,7 +22,7 @@ from photic.tensor.creation import counted
 from photic.tensor.fourier import Complex, Pair, fft, ifft, irfft, rfft
 from photic.tensor.linear import in_floats
 from photic.tensor.padding import pad
-from photic.tensor.primitive import reciprocal, reduced, where
+from photic.tensor.primitive import less, mod, reciprocal, reduced, where
 from photic.tensor.shapes import concat, flip, moveaxis, moved, reshape, stack, swapaxes
 from photic.tensor.tensor import DTypeLike, Tensor, Value, fixed, size_value, tensor
 from photic.tensor.unfolding import windows
@@ -60,7 +60,9 @@ def _cosines(size: Dim, periodic: bool, weights: Sequence[float], dtype: DTypeLi
     period = count.astype(FLOAT64) - (0.0 if periodic else 1.0)
     result = places * 0.0 + weights[0]
     for k, weight in enumerate(weights[1:], start=1):
-        result = result + cos(places * (2 * math.pi * k) * reciprocal(period)) * weight
+        part = mod(places * float(k), period)
+        near = where(less(part * 2.0, period), part, period - part)  # a small angle is precise
+        result = result + cos(near * reciprocal(period) * (2 * math.pi)) * weight
     return where(equal(count, 1), 1.0, result).astype(dtype)
 
 
