@@ -39,6 +39,7 @@ _MODULES: dict[str, str] = {
         arcsin arccos arctan arctan2 arcsinh arccosh arctanh
     """,
     "photic.tensor.error_functions": "erf erfc erfinv",
+    "photic.tensor.gamma_functions": "lgamma digamma",
     "photic.tensor.activations": """
         tanh sinh cosh sigmoid silu relu softplus gelu mish log_sigmoid elu celu selu tanhshrink
     """,

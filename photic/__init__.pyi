@@ -217,6 +217,12 @@ from photic.tensor.fourier import rfft as rfft
 from photic.tensor.fourier import rfft2 as rfft2
 from photic.tensor.fourier import rfftfreq as rfftfreq
 from photic.tensor.fourier import rfftn as rfftn
+from photic.tensor.gamma_functions import (
+    digamma as digamma,
+)
+from photic.tensor.gamma_functions import (
+    lgamma as lgamma,
+)
 from photic.tensor.gates import (
     glu as glu,
 )

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.special as special
 from catalogue.entries_existing_arithmetic import single, speed
 from catalogue.entry import ALL, FLOATS, Array, Case, Cases, Dtype, Entry, Speed, floated
-from catalogue.inputs import cast, joined, million, one_array, within
+from catalogue.inputs import LARGE, cast, given, joined, million, of_shape, one_array
 
 import photic as ph
 
@@ -28,6 +28,11 @@ def near(*places: float) -> Cases:
             yield (cast(place + distance, dtype),)
 
     return cases
+
+
+def spread(low: float, high: float) -> Cases:
+    """Many values evenly in ``low .. high``."""
+    return of_shape((LARGE,), low=low, high=high)
 
 
 def function(
@@ -70,7 +75,7 @@ def _logit(x: Array) -> Array:
     return np.where(np.abs(x - 0.5) < 0.25, 2 * np.arctanh(np.clip(2 * x - 1, -1, 1)), far)
 
 
-UNIT, ENDS = within(-1, 1, also=(1.5, -1.5)), near(1.0, -1.0, 0.5, -0.5, 0.0)
+UNIT, ENDS = joined(spread(-1, 1), given([[1.0, -1.0, 1.5, -1.5]])), near(1.0, -1.0, 0.5, -0.5, 0.0)
 
 INVERSES = (
     function(
@@ -106,7 +111,7 @@ INVERSES = (
     function(
         "acosh",
         np.arccosh,
-        joined(within(1, 9), near(1.0, 1.5, 8192.0)),
+        joined(spread(1, 9), near(1.0, 1.5, 8192.0)),
         onnx=("Acosh",),
         aten=("acosh", "arccosh"),
         timed=speed("acosh", 1, 1.0, 4.0),
@@ -122,14 +127,14 @@ INVERSES = (
     function(
         "logit",
         _logit,
-        joined(within(0, 1, also=(-0.5, 1.5)), near(0.5, 0.25, 0.75, 1.0, 0.0)),
+        joined(spread(0, 1), given([[-0.5, 0.0, 1.0, 1.5]]), near(0.5, 0.25, 0.75, 1.0, 0.0)),
         timed=speed("logit", 1, 0.01, 0.99),
     ),
     Entry(
         "logit.eps",
         lambda x: ph.logit(x, 0.125),
         lambda x: _logit(np.clip(x, 0.125, 0.875)),
-        joined(one_array, within(0, 1)),
+        joined(one_array, spread(0, 1)),
         FLOATS,
         ulps=ULPS,
         gradient="almost everywhere",
@@ -151,7 +156,7 @@ def _erfinv(x: Array) -> Array:
     return np.copysign(special.erfinv(np.abs(x)), x)
 
 
-TAIL = within(-6, 26, also=(np.nan, np.inf, -np.inf, -0.0, 0.0))
+TAIL = joined(spread(-6, 26), given([np.nan], [[np.inf, -np.inf, -0.0, 0.0]], [[]]))
 
 ERRORS = (
     Entry(
@@ -170,7 +175,7 @@ ERRORS = (
         "erfc.subnormal",
         ph.erfc,
         _erfc,
-        joined(within(9, 10.5), near(9.2, 10.0)),
+        joined(spread(9, 10.5), near(9.2, 10.0)),
         ("float32", "bfloat16"),
         ulps=ULPS,
         aten=("erfc",),
@@ -201,7 +206,7 @@ WAVES = (
         "sinc",
         ph.sinc,
         lambda x: _sinc(single(x)),
-        joined(one_array, within(-20, 20), near(1.0, -3.0, 0.0)),
+        joined(one_array, spread(-20, 20), near(1.0, -3.0, 0.0)),
         ALL,
         ulps=ULPS,
         zero_signs=False,
@@ -214,7 +219,7 @@ WAVES = (
         "tan.far",
         ph.tan,
         np.tan,
-        within(1e5, 1e30),
+        spread(1e5, 1e30),
         ("float32",),
         ulps=8,
         why="beyond 102400 it is a quotient of sines",
@@ -222,8 +227,8 @@ WAVES = (
         aten=("tan",),
         sizes=("n",),
     ),
-    function("deg2rad", np.deg2rad, within(-720, 720)),
-    function("rad2deg", np.rad2deg, within(-20, 20)),
+    function("deg2rad", np.deg2rad, spread(-720, 720)),
+    function("rad2deg", np.rad2deg, spread(-20, 20)),
 )
 
 
@@ -233,7 +238,7 @@ ROOTS = (
     function(
         "cbrt",
         np.cbrt,
-        joined(within(-1e4, 1e4), near(8.0, -27.0)),
+        joined(spread(-1e4, 1e4), near(8.0, -27.0)),
         aten=("pow",),
         timed=Speed(lambda torch, x: torch.sign(x) * torch.abs(x) ** (1 / 3), million()),
     ),
@@ -251,4 +256,40 @@ ROOTS = (
     ),
 )
 
-ENTRIES = (*INVERSES, *ERRORS, *WAVES, *ROOTS)
+# --- gamma functions ------------------------------------------------------------------------
+
+
+def gamma(name: str, exact: Callable[[Array], Array]) -> tuple[Entry, Entry]:
+    """A function of the gamma family: in float64 its zeros below 1 are not relatively right."""
+    inputs = joined(one_array, spread(-20, 40), near(1.0, 2.0, -1.0, 1.4616321))
+    dtypes = tuple(one for one in ALL if one != "float64")
+    double = Entry(
+        f"{name}.double",
+        getattr(ph, name),
+        exact,
+        joined(one_array, spread(-20, 40), near(1.0, 2.0)),
+        ("float64",),
+        rtol=2.0**-18,
+        scale=lambda x: np.maximum(np.abs(exact(x)), np.abs(x) * np.log(np.abs(x) + 2) + 1),
+        why="a difference of parts, each right to a unit in its last place",
+        aten=(name,),
+        sizes=("n",),
+    )
+    return function(name, exact, inputs, dtypes=dtypes, aten=(name,)), double
+
+
+def _lgamma(x: Array) -> Array:
+    """inf of -inf, as C and torch have it."""
+    return np.where(x == -np.inf, np.inf, special.gammaln(x))
+
+
+def _digamma(x: Array) -> Array:
+    """By reflection, as SciPy's own loses its digits near its poles."""
+    slope = np.tan(np.pi * (x - np.rint(x)))
+    reflected = special.digamma(1 - x) - np.pi / np.where(slope == 0, np.nan, slope)
+    return np.where(x < 0, reflected, special.digamma(x))
+
+
+GAMMAS = (*gamma("lgamma", _lgamma), *gamma("digamma", _digamma))
+
+ENTRIES = (*GAMMAS, *INVERSES, *ERRORS, *WAVES, *ROOTS)

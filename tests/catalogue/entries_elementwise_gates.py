@@ -13,12 +13,12 @@ from catalogue.by_torch import by_torch
 from catalogue.entries_existing_arithmetic import single
 from catalogue.entries_existing_elementary import functional
 from catalogue.entry import ALL, FLOATS, NUMBERS, Array, Entry, Speed, floated
-from catalogue.inputs import joined, million, of_shapes, one_array, within
+from catalogue.inputs import LARGE, joined, million, of_shape, of_shapes, one_array
 
 import photic as ph
 
 ULPS = 4.0
-WIDE = joined(one_array, within(-30, 30), within(-110, 5))
+WIDE = joined(one_array, of_shape((LARGE,), low=-30, high=30), of_shape((LARGE,), low=-110, high=5))
 
 
 def gate(

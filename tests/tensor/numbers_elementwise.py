@@ -198,6 +198,19 @@ def _() -> None:
     assert (value(ph.erfc, x) > 0).mean() > 0.9
 
 
+@line("gamma.ends")
+def _() -> None:
+    x = f32(0, -0.0, -1, -2, INF, -INF, NAN, 1, 2, -1e30, 1e30)
+    lowest = np.float32(1e30 * (math.log(1e30) - 1))
+    same(value(ph.lgamma, x), [*[INF] * 6, NAN, 0, 0, INF, lowest])
+    same(value(ph.digamma, x[:7]), [-INF, INF, NAN, NAN, INF, NAN, NAN])
+    x = hard(np.float32)
+    x = x[(np.abs(x) < 1e4) | (x > 0)]
+    for name, exact in (("lgamma", special.gammaln), ("digamma", special.digamma)):
+        with np.errstate(all="ignore"):
+            assert ulps(value(getattr(ph, name), x), exact(x.astype(np.float64))).max() <= 4, name
+
+
 @line("hypot.infinite")
 def _() -> None:
     same(value(ph.hypot, f32(3e38, 3e-45, INF, -INF, NAN), f32(0, 4e-45, NAN, 1, 1)),
