@@ -182,12 +182,13 @@ def bernoulli(key: Tensor, p: Value = 0.5, shape: Shape | None = None) -> Tensor
 
 def dropout(x: Value, rate: float, key: Tensor) -> Tensor:
     """Each element 0 with probability ``rate``, the others over ``1 - rate``; all 0 for rate 1."""
-    value = as_float(x, "dropout")
+    given = as_float(x, "dropout")
+    value = given.astype(accumulated(given.dtype))
     if not 0.0 <= rate <= 1.0:
         raise BadArgument(op="dropout", argument="rate", given=rate, expected="0 to 1")
     scale = 1.0 / (1.0 - rate) if rate < 1.0 else 0.0
     kept = bernoulli(key, 1.0 - rate, value.shape)
-    return where(kept, value * scale, 0.0)
+    return where(kept, value * scale, 0.0).astype(given.dtype)
 
 
 def randint(
