@@ -71,8 +71,15 @@ def _rotary(x: Value, cos: Value, sin: Value) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _pairs(x: Tensor, cos: Tensor, sin: Tensor) -> int:
-    """How many pairs turn; BadArgument where they are not in ``x``."""
-    pairs, width = fixed("rope", cos.shape[-1]), fixed("rope", x.shape[-1])
+    """How many pairs turn, all of them by a single angle; BadArgument where they are not in x."""
+    width = fixed("rope", x.shape[-1])
+    if not (cos.ndim and sin.ndim):
+        if width % 2:
+            raise BadArgument(
+                op="rope", argument="last axis of x", given=width, expected="an even size"
+            )
+        return width // 2
+    pairs = fixed("rope", cos.shape[-1])
     if sin.shape[-1] != pairs or pairs + pairs > width:
         raise BadArgument(
             op="rope",
