@@ -22,8 +22,8 @@ WHY = "a few roundings for each factor of the length, relative to the largest nu
 LENGTHS = (1, 2, 3, 5, 7, 8, 12, 16, 37, 49, 67, 134, 360, 1009, 1024)
 
 
-def pair(z: Array) -> tuple[Array, Array]:
-    """A complex array as photic gives it."""
+def pair(z: Any) -> tuple[Any, Any]:
+    """A complex array, or torch's tensor, as photic gives it."""
     return z.real, z.imag
 
 
@@ -66,7 +66,7 @@ ONE_AXIS = (
         onnx=("DFT",),
         sizes=("n 8", "n 8"),
         speed=Speed(
-            lambda torch, x, y: torch.fft.fft(torch.complex(x, y)),
+            lambda torch, x, y: pair(torch.fft.fft(torch.complex(x, y))),
             million((1000, 1024), (1000, 1024)),
         ),
     ),
@@ -93,7 +93,7 @@ ONE_AXIS = (
         _of_pairs((4096,), (5000,)),
         onnx=("DFT",),
         speed=Speed(
-            lambda torch, x, y: torch.fft.fft(torch.complex(x, y)),
+            lambda torch, x, y: pair(torch.fft.fft(torch.complex(x, y))),
             million((1_000_000,), (1_000_000,)),
         ),
     ),
@@ -119,7 +119,7 @@ ONE_AXIS = (
         onnx=("DFT",),
         aten=("fft_rfft", "_fft_r2c"),
         sizes=("n 8",),
-        speed=Speed(lambda torch, x: torch.view_as_real(torch.fft.rfft(x)), million((1000, 1000))),
+        speed=Speed(lambda torch, x: pair(torch.fft.rfft(x)), million((1000, 1000))),
     ),
     transform(
         "irfft",
@@ -306,7 +306,7 @@ SHORT_TIME = (
         onnx=("STFT",),
         aten=("stft",),
         speed=Speed(
-            lambda torch, x: torch.view_as_real(
+            lambda torch, x: pair(
                 torch.stft(x, 400, 160, return_complex=True, window=torch.hann_window(400))
             ),
             million((10, 16_000)),

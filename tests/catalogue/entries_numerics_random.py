@@ -296,7 +296,7 @@ def categorical(dtype: str) -> Entry:
         onnx=("Multinomial",),
         aten=("multinomial",),
         speed=Speed(
-            lambda torch, seed, rows: torch.multinomial(torch.softmax(rows, -1), 1),
+            lambda torch, seed, rows: torch.multinomial(torch.softmax(rows, -1), 1)[:, 0],
             lambda random: (np.array(7), random.normal(size=(1000, 1000)).astype(np.float32)),
         )
         if dtype == "float32"
