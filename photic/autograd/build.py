@@ -6,6 +6,7 @@ law may drop a NaN or an infinity that is multiplied by a constant 0; nothing el
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from functools import reduce
 
@@ -162,6 +163,22 @@ def less_number(left: float | Operand, right: float | Operand) -> Operand:
         return less(left, number(right, left.dtype, left.shape))
     assert isinstance(right, Operand)
     return less(number(left, right.dtype, right.shape), right)
+
+
+def is_infinite(x: Operand) -> Operand:
+    """True for inf; false for nan."""
+    return less_number(_next(math.inf, 0.0, x.dtype), x)
+
+
+def is_not_above_0(x: Operand) -> Operand:
+    """True for 0 and below; false for nan."""
+    return less_number(x, _next(0.0, 1.0, x.dtype))
+
+
+def _next(value: float, toward: float, dtype: DType) -> float:
+    """The next number of a float dtype."""
+    ends = (np.array(one).astype(dtype.numpy) for one in (value, toward))
+    return float(np.nextafter(*ends))
 
 
 def negated(mask: Operand) -> Operand:

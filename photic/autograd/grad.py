@@ -7,17 +7,15 @@ not simplify beyond the laws of ``build`` and ``term``.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from photic.autograd.checkpoint import Copies, copies
 from photic.autograd.facts import Facts
 from photic.autograd.loops import Pairs, moving, pull_scan
-from photic.autograd.rules import RULES
+from photic.autograd.rules import RULES, Found
 from photic.autograd.term import Term, brought, total, whole
 from photic.ir.graph import Item, Node, Operand, topological
-
-Found = Iterable[tuple[Operand, Term]]
 
 
 @dataclass(slots=True)

@@ -3,8 +3,8 @@
 A rule gets a node and the gradient of its value, and gives terms for what the node reads. Two
 choices keep gradients finite where functions composed of primitives are smooth: at an edge of its
 domain, where its slope is infinite, a primitive passes nothing (``sqrt`` at 0, ``log2`` at 0 and
-below, ``recip`` at 0, ``exp2`` where it overflows); and a factor of a product that is infinite or
-nan counts as 0 for the other one, where the factor may be so by how it is composed.
+below, ``recip`` at 0, ``exp2`` where it overflows), while nan passes nan; and a factor of a product
+that is infinite or nan counts as 0 for the other one, where it may be so by how it is composed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _exp2(node: Node, given: Term, facts: Facts) -> Found:
     """``2**x * ln 2``; nothing where it overflows."""
     (x,), y = node.operands, operand(node)
     if not is_below_own_max(x):
-        given = term.where(given, build.less_number(y, math.inf))
+        given = term.where(given, build.negated(build.is_infinite(y)))
     yield x, term.scaled(term.times(given, y), math.log(2))
 
 
@@ -48,7 +48,7 @@ def _log2(node: Node, given: Term, facts: Facts) -> Found:
     """``1/(x * ln 2)``; nothing at 0 and below."""
     (x,) = node.operands
     if facts.sign(x) < Sign.POSITIVE:
-        given = term.where(given, build.less_number(0.0, x))
+        given = term.where(given, build.negated(build.is_not_above_0(x)))
     yield x, term.scaled(term.times(given, build.unary("recip", x)), 1 / math.log(2))
 
 
@@ -64,7 +64,7 @@ def _sqrt(node: Node, given: Term, facts: Facts) -> Found:
     """``1/(2*sqrt(x))``; nothing at 0: the slope of a norm there is any up to 1."""
     (x,), y = node.operands, operand(node)
     if facts.sign(x) < Sign.POSITIVE:
-        given = term.where(given, build.less_number(0.0, x))
+        given = term.where(given, build.negated(build.is_not_above_0(x)))
     yield x, term.scaled(term.times(given, build.unary("recip", y)), 0.5)
 
 
@@ -72,7 +72,10 @@ def _recip(node: Node, given: Term, facts: Facts) -> Found:
     """``-1/x**2``; nothing where 1/x is infinite."""
     (x,), y = node.operands, operand(node)
     if facts.sign(x) < Sign.POSITIVE:
-        given = term.where(given, _is_finite(y, facts))
+        is_infinite = build.is_infinite(y)
+        if facts.sign(x) < Sign.NOT_NEGATIVE:
+            is_infinite = build.plus(is_infinite, build.is_infinite(build.scaled(y, -1.0)))
+        given = term.where(given, build.negated(is_infinite))
     yield x, term.scaled(term.times(term.times(given, y), y), -1.0)
 
 

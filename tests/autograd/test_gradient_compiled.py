@@ -14,6 +14,7 @@ import pytest
 
 import photic as ph
 
+Tensors = Sequence[ph.Tensor]
 CLOSE = 5e-6  # sums of up to a thousand terms, whose order differs
 
 
@@ -129,6 +130,36 @@ def test_an_embedding_has_torchs_gradients() -> None:
         lambda table: functional.embedding(torch.tensor(places), table).tanh().square().mean(),
         drawn((50, 6)),
     )
+
+
+@pytest.mark.peers
+def test_a_recurrent_net_in_a_loop_has_torchs_gradients() -> None:
+    import torch
+
+    steps, batch, width = 6, 5, 8
+
+    def net(x: ph.Tensor, h: ph.Tensor, c: ph.Tensor, w: ph.Tensor, v: ph.Tensor) -> ph.Tensor:
+        def cell(carried: Tensors, sliced: Tensors) -> tuple[Tensors, Tensors]:
+            h, c = carried
+            i, f, g, o = ph.split(sliced[0] @ w + h @ v, 4, 1)
+            c = ph.sigmoid(f) * c + ph.sigmoid(i) * ph.tanh(g)
+            h = ph.sigmoid(o) * ph.tanh(c)
+            return (h, c), (h,)
+
+        _, (rows,) = ph.scan(cell, (h, c), (x,))
+        return ph.mean(ph.square(rows))
+
+    def peer(x: Any, h: Any, c: Any, w: Any, v: Any) -> Any:
+        rows = []
+        for step in x:
+            i, f, g, o = (step @ w + h @ v).chunk(4, 1)
+            c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+            h = o.sigmoid() * c.tanh()
+            rows.append(h)
+        return torch.stack(rows).square().mean()
+
+    shapes = (steps, batch, width), (batch, width), (batch, width)
+    assert_like_torch(net, peer, drawn(*shapes, (width, 4 * width), (width, 4 * width)))
 
 
 # --- memory ---------------------------------------------------------------------------------

@@ -137,6 +137,13 @@ def test_at_an_edge_of_its_domain_a_primitive_passes_nothing(
     np.testing.assert_array_equal(got, np.zeros(len(at)))
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("function", [ph.sqrt, ph.log2, ph.reciprocal, ph.exp2, ph.sin])
+def test_nan_passes_nan(function: Function, dtype: str) -> None:
+    (got,) = gradients(function, np.array([math.nan, 2.0]), dtype=dtype)
+    np.testing.assert_array_equal(np.isnan(got.astype(np.float64)), [True, False])
+
+
 def test_infinite_slopes_are_0_also_behind_others() -> None:
     for function in (
         lambda x: ph.sqrt(ph.sum(x * x, 1)),
