@@ -335,9 +335,10 @@ def truncated_normal(
 
 # --- permutations -----------------------------------------------------------------------------
 
-# Rounds of a Feistel network; four would do for numbers that nobody looks for patterns in
-# (Luby and Rackoff 1988), few places need more to come near to every order equally often.
-ROUNDS = 12
+# Rounds of a Feistel network: four would do for large ones (Luby and Rackoff 1988: three or four
+# half rounds); on few places they mix more slowly, and orders can be counted.
+ROUNDS = 6
+ROUNDS_OF_FEW, FEW = 12, 64
 ROUND_STRIDE = 2**40  # between the counters of two rounds
 
 
@@ -370,12 +371,17 @@ def shuffle(key: Tensor, x: Value, axis: int = 0) -> Tensor:
 
 @dataclass(frozen=True, slots=True)
 class _Grid:
-    """``rows * columns`` places for ``count`` numbers; at most ``outside`` are too many."""
+    """``rows * columns`` places for ``count`` numbers; at most ``outside`` are too many.
+
+    ``rounds`` is how many of ``most_rounds`` are meant.
+    """
 
     count: Value
     rows: Value
     columns: Value
     outside: Dim
+    rounds: Value
+    most_rounds: int
 
 
 def _grid(count: Dim) -> _Grid:
@@ -384,25 +390,35 @@ def _grid(count: Dim) -> _Grid:
         rows = max(2, math.isqrt(count))
         rows += rows % 2
         columns = max(1, -(-count // rows))
-        return _Grid(count, rows, columns, rows * columns - count)
+        rounds = ROUNDS_OF_FEW if count <= FEW else ROUNDS
+        return _Grid(count, rows, columns, rows * columns - count, rounds, rounds)
     size = size_value(count)
     root = sqrt(size.astype(FLOAT64)).astype(INT64)
     height = maximum(root + mod(root, 2), 2)
     width = maximum(floor_divide(size + height - 1, height), 1)
-    return _Grid(size, height, width, math.isqrt(bounds(count)[1]) + 2)
+    outside = math.isqrt(bounds(count)[1]) + 2
+    if bounds(count)[0] > FEW:
+        return _Grid(size, height, width, outside, ROUNDS, ROUNDS)
+    meant = where(less(FEW, size), ROUNDS, ROUNDS_OF_FEW)
+    return _Grid(size, height, width, outside, meant, ROUNDS_OF_FEW)
 
 
 def _shuffled(key: Tensor, places: Tensor, grid: _Grid) -> Tensor:
     """A permutation of the grid's places, row-major."""
 
     def body(carried: Tensors, sliced: Tensors) -> tuple[Tensors, Tensors]:
-        (row, column), (first,) = carried, sliced
-        row = _advanced(row, words(key, column + first), grid.rows)
-        column = _advanced(column, words(key, row + (first + ROUND_STRIDE)), grid.columns)
-        return (row, column), ()
+        (row, column), (k,) = carried, sliced
+        first = k * (2 * ROUND_STRIDE)
+        other_row = _advanced(row, words(key, column + first), grid.rows)
+        second = words(key, other_row + (first + ROUND_STRIDE))
+        other_column = _advanced(column, second, grid.columns)
+        if isinstance(grid.rounds, int):
+            return (other_row, other_column), ()
+        is_meant = less(k, grid.rounds)
+        return (where(is_meant, other_row, row), where(is_meant, other_column, column)), ()
 
     start = floor_divide(places, grid.columns), mod(places, grid.columns)
-    (row, column), _ = scan(body, start, (counted(0, ROUNDS) * (2 * ROUND_STRIDE),))
+    (row, column), _ = scan(body, start, (counted(0, grid.most_rounds),))
     return row * grid.columns + column
 
 

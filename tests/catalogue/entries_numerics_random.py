@@ -195,7 +195,7 @@ INTEGERS = (
             lambda torch, seed: torch.randperm(MILLION),
             lambda random: (np.array(7, np.int64),),
             lambda seed: RANDOM.permutation(RANDOM.key(seed), MILLION),
-            why="24 rounds of a network, so that each place is computed by itself",
+            why="twelve half rounds of a network, so that each place is computed by itself",
         ),
     ),
 )

@@ -20,7 +20,7 @@ HALF = np.uint64(32)
 LOW = np.uint64(0xFFFF_FFFF)
 ODD = np.uint64(1)
 ROOTS = np.uint64(0x548C9DECBCE65297), np.uint64(0xC58EFD154CE32F6D)
-ROUNDS = 12
+ROUNDS, ROUNDS_OF_FEW, FEW = 6, 12, 64
 UNIFORM_BITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
 
 
@@ -99,7 +99,7 @@ def permutation(key: Any, count: int) -> npt.NDArray[np.int64]:
     columns = max(1, -(-count // rows))
     place = np.arange(rows * columns, dtype=np.uint64)
     row, column = np.divmod(place, np.uint64(columns))
-    for k in range(ROUNDS):
+    for k in range(ROUNDS_OF_FEW if count <= FEW else ROUNDS):
         for odd in (0, 1):
             first = np.uint64((2 * k + odd) << 40)
             size = np.uint64((rows, columns)[odd])
