@@ -24,6 +24,7 @@ from photic.ir.dim import Atom, Dim, FloorDiv, Mod, Symbol, Var, at_most, coeffi
 from photic.ir.view import Bound, Shape, View, axis_variable
 
 Term = tuple[Dim, Var]  # a stride and its variable
+MOST_DIVISIONS = 64  # a chain of movements has a few; sizes that do not cancel could go on for ever
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,7 @@ class _System:
     free: list[Dim] = field(default_factory=list)
     bounds: list[tuple[Dim, Dim]] = field(default_factory=list)
     names: itertools.count[int] = field(default_factory=itertools.count)
+    divisions: int = 0
 
     def unknown(self, extent: Dim) -> Dim:
         """A new unknown number below ``extent``."""
@@ -112,6 +114,9 @@ def _solution(
 
 def _divide(system: _System) -> bool:
     """Join two equations, or replace one number that is divided by digits; False if none is."""
+    system.divisions += 1
+    if system.divisions > MOST_DIVISIONS:
+        return False
     system.equations = [
         (system.written(target), system.written(value)) for target, value in system.equations
     ]
@@ -149,45 +154,46 @@ def _join(system: _System) -> bool:
 
 def _split(system: _System, top: Dim, bottom: Dim) -> bool:
     """Write ``top`` as ``bottom*high + low``; False where its range is not known."""
+    floor, rest = dims.FloorDiv(top, bottom), dims.Mod(top, bottom)
     match dims.terms_of(top):
         case (((Var() as one,), 1),):
-            system.split[one] = _digits(system, one.extent, bottom)
+            high, low = _digits(system, one.extent, bottom)
+            system.split[one] = dims.mul(high, bottom) + low
             system.bounds.append((var(one.name, one.extent), one.extent))
+            _replace(system, {floor: high, rest: low})
             return True
     ends = _range(top)
     if ends is None:
         return False
-    low, span = ends
-    floor, rest = dims.FloorDiv(top, bottom), dims.Mod(top, bottom)
-    is_turned = at_most(span, bottom) and not any(
-        floor in dims.atoms(one) for pair in system.equations for one in pair
-    )
-    if is_turned:  # the remainder alone tells the number, as a rotation does
-        digit = system.unknown(bottom)
-        table: dict[Atom, Dim] = {rest: digit}
-        new = (dims.mod(digit - low, bottom), top - low)
-    else:
-        base = dims.floordiv(low, bottom)
-        number = _digits(system, low + span - dims.mul(base, bottom), bottom)
-        table = {
-            floor: dims.floordiv(number, bottom) + base,
-            rest: dims.mod(number, bottom),
-        }
-        new = (number, top - dims.mul(base, bottom))
+    least, span = ends
+    is_floored = any(floor in dims.atoms(one) for pair in system.equations for one in pair)
+    if at_most(span, bottom) and not is_floored:
+        # the remainder alone tells the number, as a rotation does
+        low = system.unknown(bottom)
+        _replace(system, {rest: low})
+        system.equations.append((dims.mod(low - least, bottom), top - least))
+        return True
+    base = dims.floordiv(least, bottom)
+    start = dims.mul(base, bottom)
+    high, low = _digits(system, least + span - start, bottom)
+    _replace(system, {floor: high + base, rest: low})
+    system.equations.append((dims.mul(high, bottom) + low, top - start))
+    return True
+
+
+def _replace(system: _System, table: dict[Atom, Dim]) -> None:
     system.equations = [
         (dims.substitute(target, table), dims.substitute(value, table))
         for target, value in system.equations
     ]
-    system.equations.append(new)
-    return True
 
 
-def _digits(system: _System, extent: Dim, bottom: Dim) -> Dim:
-    """A number below ``extent`` (or up to the next multiple of ``bottom``) as two new digits."""
+def _digits(system: _System, extent: Dim, bottom: Dim) -> tuple[Dim, Dim]:
+    """Two new digits of a number below ``extent``, or up to the next multiple of ``bottom``."""
     count = dims.exact_div(extent, bottom)
     if count is None:
         count = dims.floordiv(extent + bottom - 1, bottom)
-    return dims.mul(system.unknown(count), bottom) + system.unknown(bottom)
+    return system.unknown(count), system.unknown(bottom)
 
 
 def _range(value: Dim) -> tuple[Dim, Dim] | None:

@@ -15,7 +15,7 @@ from photic.forms import movement
 from photic.forms.errors import CannotReshape
 from photic.forms.eval import evaluate
 from photic.forms.graph_check import check_graph
-from photic.ir.dim import symbol
+from photic.ir.dim import Dim, floordiv, mod, symbol
 from photic.ir.dtype import FLOAT64
 from photic.ir.graph import Graph, Operand, constant_node, input_node, operand
 from photic.ir.view import Bound, View, axis_variables, identity
@@ -182,6 +182,20 @@ def test_only_what_must_be_is_summed(
 def test_a_rotation_is_undone_by_a_rotation() -> None:
     (i,) = axis_variables((m,))
     assert sums_of(View((m,), ((i + 3) % m,)), (m,)) == []
+
+
+def sheared(n: Dim) -> View:
+    """Rows of n + 3 read as rows of n + 4: each is one place further on than the one before."""
+    i, j, k = axis_variables((4, n + 3, 5))
+    flat = (n + 3) * i + j
+    row, place = mod(flat, n + 4), floordiv(flat, n + 4) * 5 + k
+    return View((4, n + 3, 5), (row, place), (Bound(place, 16), Bound(row, n)))
+
+
+def test_sizes_that_do_not_cancel_are_solved_too() -> None:
+    assert sums_of(sheared(n), (n, 16)) == []
+    for rows in (1, 2, 5):
+        assert_transposed(sheared(rows), (rows, 16))
 
 
 def test_a_slice_after_reshapes_is_one_view() -> None:
