@@ -52,6 +52,18 @@ _MODULES: dict[str, str] = {
         bitwise_not bitwise_and bitwise_or bitwise_xor left_shift right_shift
     """,
     "photic.tensor.loops": "scan prod",
+    "photic.tensor.ordering": "sort argsort topk",
+    "photic.tensor.selection": """
+        kthvalue median nanmedian quantile nanquantile
+        percentile nanpercentile
+    """,
+    "photic.tensor.searching": "searchsorted digitize bucketize",
+    "photic.tensor.counting": """
+        count_nonzero nonzero argwhere flatnonzero bincount histogram
+    """,
+    "photic.tensor.distinct": "unique mode",
+    "photic.tensor.nan_reductions": "nansum nanmax nanmin nanmean nanvar nanstd",
+    "photic.tensor.spans": "aminmax ptp",
     "photic.tensor.running": "cumsum cumprod cummax cummin logcumsumexp diff",
     "photic.tensor.shapes": """
         reshape ravel flatten unflatten transpose permute swapaxes moveaxis broadcast_to expand

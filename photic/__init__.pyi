@@ -124,6 +124,12 @@ from photic.tensor.convolution import conv_transpose as conv_transpose
 from photic.tensor.convolution import conv_transpose1d as conv_transpose1d
 from photic.tensor.convolution import conv_transpose2d as conv_transpose2d
 from photic.tensor.convolution import conv_transpose3d as conv_transpose3d
+from photic.tensor.counting import argwhere as argwhere
+from photic.tensor.counting import bincount as bincount
+from photic.tensor.counting import count_nonzero as count_nonzero
+from photic.tensor.counting import flatnonzero as flatnonzero
+from photic.tensor.counting import histogram as histogram
+from photic.tensor.counting import nonzero as nonzero
 from photic.tensor.creation import arange as arange
 from photic.tensor.creation import constant as constant
 from photic.tensor.creation import dim as dim
@@ -165,6 +171,8 @@ from photic.tensor.diagonals import trace as trace
 from photic.tensor.diagonals import tri as tri
 from photic.tensor.diagonals import tril as tril
 from photic.tensor.diagonals import triu as triu
+from photic.tensor.distinct import mode as mode
+from photic.tensor.distinct import unique as unique
 from photic.tensor.elementary import (
     deg2rad as deg2rad,
 )
@@ -332,6 +340,12 @@ from photic.tensor.magnitudes import pairwise_distance as pairwise_distance
 from photic.tensor.masks import masked_fill as masked_fill
 from photic.tensor.masks import masked_scatter as masked_scatter
 from photic.tensor.masks import masked_select as masked_select
+from photic.tensor.nan_reductions import nanmax as nanmax
+from photic.tensor.nan_reductions import nanmean as nanmean
+from photic.tensor.nan_reductions import nanmin as nanmin
+from photic.tensor.nan_reductions import nanstd as nanstd
+from photic.tensor.nan_reductions import nansum as nansum
+from photic.tensor.nan_reductions import nanvar as nanvar
 from photic.tensor.norms import batch_norm as batch_norm
 from photic.tensor.norms import batch_norm_training as batch_norm_training
 from photic.tensor.norms import group_norm as group_norm
@@ -340,6 +354,9 @@ from photic.tensor.norms import layer_norm as layer_norm
 from photic.tensor.norms import local_response_norm as local_response_norm
 from photic.tensor.norms import normalize as normalize
 from photic.tensor.norms import rms_norm as rms_norm
+from photic.tensor.ordering import argsort as argsort
+from photic.tensor.ordering import sort as sort
+from photic.tensor.ordering import topk as topk
 from photic.tensor.padding import pad as pad
 from photic.tensor.pixels import channel_shuffle as channel_shuffle
 from photic.tensor.pixels import depth_to_space as depth_to_space
@@ -458,6 +475,16 @@ from photic.tensor.scattering import scatter as scatter
 from photic.tensor.scattering import scatter_add as scatter_add
 from photic.tensor.scattering import scatter_nd as scatter_nd
 from photic.tensor.scattering import scatter_reduce as scatter_reduce
+from photic.tensor.searching import bucketize as bucketize
+from photic.tensor.searching import digitize as digitize
+from photic.tensor.searching import searchsorted as searchsorted
+from photic.tensor.selection import kthvalue as kthvalue
+from photic.tensor.selection import median as median
+from photic.tensor.selection import nanmedian as nanmedian
+from photic.tensor.selection import nanpercentile as nanpercentile
+from photic.tensor.selection import nanquantile as nanquantile
+from photic.tensor.selection import percentile as percentile
+from photic.tensor.selection import quantile as quantile
 from photic.tensor.shapes import atleast_1d as atleast_1d
 from photic.tensor.shapes import atleast_2d as atleast_2d
 from photic.tensor.shapes import atleast_3d as atleast_3d
@@ -492,6 +519,8 @@ from photic.tensor.slicing import split as split
 from photic.tensor.slicing import unbind as unbind
 from photic.tensor.slicing import unstack as unstack
 from photic.tensor.slicing import vsplit as vsplit
+from photic.tensor.spans import aminmax as aminmax
+from photic.tensor.spans import ptp as ptp
 from photic.tensor.spectra import blackman_window as blackman_window
 from photic.tensor.spectra import dct as dct
 from photic.tensor.spectra import hamming_window as hamming_window

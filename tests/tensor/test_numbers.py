@@ -17,6 +17,7 @@ CHECKS = (
     "numbers_gradients",
     "numbers_images",
     "numbers_networks",
+    "numbers_ordering",
     "numbers_numerics",
     "numbers_places",
 )

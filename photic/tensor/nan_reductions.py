@@ -1,0 +1,76 @@
+"""Reductions that leave out nan. Of integers and bools they are the plain ones."""
+
+from __future__ import annotations
+
+from photic.tensor.compare import is_number, reversed_order
+from photic.tensor.primitive import accumulated, as_float, less, reciprocal, sqrt, where
+from photic.tensor.reductions import any, max, mean, sum, var
+from photic.tensor.tensor import Axes, Tensor, Value, tensor
+
+NAN, INFINITY = float("nan"), float("inf")
+
+
+def _known(x: Tensor) -> Tensor | None:
+    """Where there is no nan; None for a dtype that has none."""
+    return is_number(x) if x.dtype.kind == "float" else None
+
+
+def nansum(x: Value, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    """The sum of what is not nan; 0 of nothing. Dtypes as ``sum``."""
+    value = tensor(x, "nansum")
+    known = _known(value)
+    return sum(value if known is None else where(known, value, 0.0), axis, keepdims)
+
+
+def nanmax(x: Value, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    """The largest that is not nan; nan where there are no others; of nothing as ``max``."""
+    value = tensor(x, "nanmax")
+    known = _known(value)
+    if known is None:
+        return max(value, axis, keepdims)
+    found = max(where(known, value, -INFINITY), axis, keepdims)
+    return where(any(known, axis, keepdims), found, NAN)
+
+
+def nanmin(x: Value, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    """The smallest that is not nan; nan where there are no others; of nothing as ``min``."""
+    value = tensor(x, "nanmin")
+    return reversed_order(nanmax(reversed_order(value), axis, keepdims))
+
+
+# --- means ----------------------------------------------------------------------------------
+
+
+def nanmean(x: Value, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    """The mean of what is not nan; nan of nothing. Integers give float32."""
+    value = tensor(x, "nanmean")
+    known = _known(value)
+    if known is None:
+        return mean(value, axis, keepdims)
+    wide = value.astype(accumulated(value.dtype))
+    return _mean(wide, known, axis, 0, keepdims).astype(value.dtype)
+
+
+def _mean(x: Tensor, known: Tensor, axis: Axes, ddof: int, keepdims: bool) -> Tensor:
+    """The sum of the known ones over how many they are less ``ddof``, at least 0."""
+    count = sum(known, axis, keepdims) - ddof
+    total = sum(where(known, x, 0.0), axis, keepdims)
+    return total * reciprocal(where(less(count, 0), 0, count).astype(x.dtype))
+
+
+def nanvar(x: Value, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
+    """``var`` of what is not nan, in two passes; nan where fewer than ``ddof + 1`` are left."""
+    value = tensor(x, "nanvar")
+    known = _known(value)
+    if known is None:
+        return var(value, axis, ddof, keepdims)
+    wide = value.astype(accumulated(value.dtype))
+    distance = where(known, wide - _mean(wide, known, axis, 0, True), 0.0)
+    return _mean(distance * distance, known, axis, ddof, keepdims).astype(value.dtype)
+
+
+def nanstd(x: Value, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
+    """The square root of ``nanvar``."""
+    value = as_float(x, "nanstd")
+    wide = value.astype(accumulated(value.dtype))
+    return sqrt(nanvar(wide, axis, ddof, keepdims)).astype(value.dtype)
