@@ -124,3 +124,12 @@ def test_halves_accumulate_in_float32() -> None:
         ones = np.ones((2, 4096), ml_dtypes.bfloat16 if dtype == "bfloat16" else np.float16)
         result = require_meaning({"sum": reduced("sum", x, 1)}, {"x": ones})
         assert (result["sum"].astype(np.float64) == 4096).all()  # in halves it stops at 256 or 2048
+
+
+def test_a_count_of_a_known_border_compiles() -> None:
+    # 24 = 16 + 8: where Clang knows that half of the last vector counts, it never ends
+    x, q, least = ph.input("x", (24,), "int32"), ph.input("q", (2,), "int32"), ph.input("b", (2,))
+    count = ph.sum(x[None] < q[:, None], axis=-1)
+    program = ph.compile({"y": ph.where(least < count, q, q + 1)}, search=0)
+    given = {"x": np.arange(24, dtype=np.int32), "q": np.array([3, 30], np.int32)}
+    assert program(**given, b=np.array([2, 50], np.float32))["y"].tolist() == [3, 31]
