@@ -77,8 +77,14 @@ class Translation:
             for one in parts_first([(node, index)], self.needs, self.done):
                 self.done[one] = self.compute(*one)
                 if isinstance(one[0].attribute, Along) and is_scatter(self.done[one], one[1]):
-                    self.scattered.add(one[0])
+                    self.scatter(one[0])
         return self.done[node, index]
+
+    def scatter(self, node: Node) -> None:
+        """Note a reduction that is one with those of its kind inside it."""
+        self.scattered.add(node)
+        if node.operands[0].node.op == node.op:
+            self.scattered.discard(node.operands[0].node)
 
     def needs(self, element: tuple[Node, Index]) -> list[tuple[Node, Index]]:
         """The elements of other nodes from which one is computed, loads aside."""
@@ -166,6 +172,8 @@ class _Lowering:
         axes, index = points_of(value.shape)
         made = Translation(self.buffers, self.slices, self.numbers, self.scattered)
         expr = made.at(value, index) if root is None else made.compute(root, index)
+        if root is not None and isinstance(root.attribute, Along) and is_scatter(expr, index):
+            made.scatter(root)
         kernel = self.functions.kernel(Store(target, axes, (*part, *index), expr))
         return _Work((kernel,), set() if root is None else {root}, made.reads)
 

@@ -173,3 +173,19 @@ def test_a_lookup_whose_mask_others_share_stays_a_lookup() -> None:
     got, texts = run(build, index, table)
     assert np.array_equal(got, table[index] + table[index][:, :1])
     assert not any(f"< {PLACES}ll" in text for text in texts)
+
+
+def test_terms_of_two_axes_are_one_scatter() -> None:
+    rng = np.random.default_rng(8)
+    index, values = rng.integers(0, PLACES, (7, TERMS)), rng.normal(size=(7, TERMS)).astype("f")
+
+    def build(i: Tensor, v: Tensor) -> Tensor:
+        shape = (PLACES, 7, TERMS)
+        spread = masked(counted(0, PLACES)[:, None, None] == i[None], v[None].expand(shape))
+        return reduced("sum", reduced("sum", spread, 2), 1) + 1.0
+
+    got, texts = run(build, index, values)
+    want = np.zeros(PLACES, "f")
+    np.add.at(want, index.ravel(), values.ravel())
+    assert np.array_equal(got, want + 1)
+    assert is_walked_once(texts)
