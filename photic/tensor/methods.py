@@ -14,18 +14,23 @@ from photic.ir.dim import Dim, product
 from photic.tensor import (
     activations,
     compare,
+    counting,
     diagonals,
     elementary,
     indexing,
     masks,
+    nan_reductions,
+    ordering,
     primitive,
     reductions,
     repeating,
     rounding,
     running,
     scattering,
+    selection,
     shapes,
     slicing,
+    spans,
     unfolding,
 )
 from photic.tensor.tensor import METHODS, Tensor
@@ -34,20 +39,25 @@ from photic.tensor.tensor import METHODS, Tensor
 NAMES = {
     activations: "tanh sinh cosh erf sigmoid relu",
     compare: "isnan isfinite isinf logical_not logical_and logical_or maximum minimum",
+    counting: "bincount count_nonzero",
     diagonals: "diag diag_embed diagonal trace tril triu",
     elementary: "exp expm1 log log10 log1p rsqrt",
     indexing: "gather index_select narrow",
     masks: "masked_fill masked_scatter masked_select",
+    nan_reductions: "nanmean nansum",
+    ordering: "argsort topk",
     primitive: "exp2 log2 sin sqrt reciprocal",
     reductions: "var std softmax log_softmax logsumexp",
     repeating: "repeat repeat_interleave",
-    running: "cumsum cumprod logcumsumexp",
+    running: "cummax cummin cumprod cumsum diff logcumsumexp",
     rounding: "floor ceil trunc round sign square",
     scattering: """
         index_add index_copy index_fill index_put scatter scatter_add scatter_reduce
     """,
+    selection: "kthvalue nanmedian nanquantile quantile",
     shapes: "ravel flatten unflatten moveaxis unsqueeze roll fliplr flipud",
     slicing: "chunk unbind",
+    spans: "aminmax",
 }
 
 

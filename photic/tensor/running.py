@@ -189,8 +189,11 @@ def running(chain: Chain, x: Tensor, axis: int, more: int) -> Tensor:
         return chain.inside(x, axis, more)
     runs, nothing = runs_of(x, axis), chain.identity(x.dtype)
     whole = runs.each(chain.whole(runs.whole(x), axis + 1), nothing)
+    inside = chain.inside(runs.all(x), axis + 1, more)
     earlier = expand_dims(running(chain, whole, axis, 0), axis + 1)
-    return runs.joined(chain.both(earlier, chain.inside(runs.all(x), axis + 1, more)))
+    if runs.extent == runs.full * runs.run:  # then what is joined first needs no copy
+        return chain.both(runs.joined(expanded(earlier, inside.shape)), runs.joined(inside))
+    return runs.joined(chain.both(earlier, inside))
 
 
 # --- sums and products ----------------------------------------------------------------------
