@@ -305,10 +305,11 @@ def matrix_power(a: Value, n: int) -> Tensor:
 def reflected(a: Tensor) -> tuple[Tensor, Tensor]:
     """R (..., m, n) and the unit vectors u (k, ..., m) of its Householder reflections.
 
-    A column without anything below the diagonal is left as it is, as LAPACK does; u is 0 then.
+    The last row of a square, which has nothing below it, and a column of zeros stay: u is 0 then.
+    Signs are LAPACK's, which leaves any column that is 0 below the diagonal; that has no slope.
     """
     rows, columns = a.shape[-2:]
-    place = counted(0, rows)
+    place, last = counted(0, rows), size_value(rows) - 1
 
     def body(carried: Tensors, sliced: Tensors) -> Step:
         (rest,), (k,) = carried, sliced
@@ -320,7 +321,7 @@ def reflected(a: Tensor) -> tuple[Tensor, Tensor]:
         length = sqrt(corner * corner + beyond)
         vector = where(equal(place, k), corner + copysign(length, corner), scaled)
         square = length * (length + abs(corner)) * 2.0
-        is_needed = not_equal(top, 0) * not_equal(beyond, 0)
+        is_needed = not_equal(top, 0) * less(k, last)
         unit = masked(is_needed, vector * reciprocal(sqrt(square))) + 0.0
         return (_reflection(unit, rest),), (unit,)
 
@@ -350,7 +351,8 @@ def qr(a: Value, mode: str = "reduced") -> tuple[Tensor, Tensor] | Tensor:
     """Q with orthonormal columns and upper triangular R, ``Q @ R == a`` (..., m, n).
 
     ``mode``: "reduced", Q (..., m, k) with k the smaller size; "complete", Q (..., m, m); "r", R
-    alone. By Householder reflections, signs as LAPACK's. Q is orthogonal to rounding whatever a is.
+    alone. By Householder reflections, signs as LAPACK's where a column has anything below the
+    diagonal. Q is orthogonal to rounding whatever ``a`` is.
     """
     dtype, (value,) = in_floats("qr", a)
     rows, columns = checked_matrices("qr", value)

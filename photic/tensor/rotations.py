@@ -31,6 +31,8 @@ from photic.tensor.tensor import Tensor, Value, expanded, size_value
 # the size doubles. Matrices of size 200 with magnitudes over 12 decades need a few more.
 ROUNDS = 3
 MORE_ROUNDS: dict[DType, int] = {FLOAT32: 1, FLOAT64: 2}
+# Of the largest value, which is about 1: what is smaller is not rotated, its inverse is not finite.
+NEGLIGIBLE: dict[DType, float] = {FLOAT32: 2.0**-100, FLOAT64: 2.0**-900}
 EPSILON: dict[DType, float] = {FLOAT32: 2.0**-23, FLOAT64: 2.0**-52}
 
 
@@ -53,16 +55,18 @@ class _Meeting:
         """Of each axis the cosine, and the sine with which its partner comes in.
 
         ``first`` is its own value, ``second`` its partner's. The angle makes ``shared`` 0: the
-        smaller one, t = sign(z)/(|z| + sqrt(1 + z**2)) with z = (second - first)/(2*shared) (Golub
-        and Van Loan, section 8.5), or the other, so that the larger value comes first: without
-        that order matrices of many magnitudes take far more rounds. A partner's is the opposite.
+        smaller one (Golub and Van Loan, section 8.5: t = sign(z)/(|z| + sqrt(1 + z**2)) with
+        z = (second - first)/(2*shared), written so that it has its slope where shared is 0), or the
+        other, so that the larger value comes first: without that order matrices of many magnitudes
+        take far more rounds. A partner's is the opposite.
         """
         place, partner = counted(0, self.size), self.partner()
-        z = (second - first) * reciprocal(shared * 2.0)
-        size = reciprocal(abs(z) + sqrt(z * z + 1.0))
-        is_below = less(z, 0.0) + equal(z, 0.0) * less(partner, place)
-        is_still = equal(shared, 0.0) + equal(place, partner)
-        tangent = where(is_still, 0.0, where(is_below, -size, size))
+        apart, both = second - first, shared * 2.0
+        bottom = abs(apart) + sqrt(apart * apart + both * both)
+        is_below = less(apart, 0.0) + equal(apart, 0.0) * less(partner, place)
+        is_still = less(bottom, NEGLIGIBLE[bottom.dtype]) + equal(place, partner)
+        top = where(is_below, -both, both)
+        tangent = where(is_still, 0.0, top * reciprocal(bottom))
         cosine = reciprocal(sqrt(tangent * tangent + 1.0))
         sine = -tangent * cosine
         rise = (second + tangent * shared) - (first - tangent * shared)

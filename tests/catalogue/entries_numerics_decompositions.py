@@ -112,7 +112,7 @@ def entry(
 # --- symmetric and triangular ---------------------------------------------------------------
 
 BATCH = (10_000, 10, 10)
-SMALL = "meant for small matrices: LAPACK's inner loops have no scan's steps"
+SMALL = "a step of a scan passes over all matrices, where LAPACK keeps one in registers"
 
 
 def _columns(*widths: int | None) -> list[Shape]:
@@ -417,7 +417,7 @@ SPECTRAL = (
             lambda torch, x: tuple(torch.linalg.eigh(x)),
             sized((_many(definite), BATCH)),
             ph.eigh,
-            why=f"seven rounds of rotations of all pairs, each a pass over all; {SMALL}",
+            why=f"seven rounds of rotations, ten steps each; {SMALL}",
         ),
     ),
     entry(
@@ -448,7 +448,7 @@ SPECTRAL = (
             lambda torch, x: tuple(torch.linalg.svd(x)),
             sized((_many(conditioned), BATCH)),
             ph.svd,
-            why=f"seven rounds of rotations of all pairs, each a pass over all; {SMALL}",
+            why=f"seven rounds of rotations, ten steps each; {SMALL}",
         ),
     ),
     entry(

@@ -218,3 +218,41 @@ def test_where_sizes_leave_open_which_is_smaller_it_is_an_error() -> None:
 def test_what_does_not_fit_is_refused(call: Callable[[], object], error: type[Exception]) -> None:
     with pytest.raises(error):
         call()
+
+
+# --- gradients ------------------------------------------------------------------------------
+
+WEIGHTS = np.random.default_rng(8).normal(size=(4, 4))
+STEP = 1e-6
+
+
+def symmetric(x: ph.Tensor) -> ph.Tensor:
+    return (x + ph.swapaxes(x, 0, 1)) * 0.5
+
+
+SCALARS: dict[str, Callable[[ph.Tensor], ph.Tensor]] = {
+    "cholesky": lambda x: ph.sum(ph.cholesky(symmetric(x)) * WEIGHTS),
+    "solve": lambda x: ph.sum(ph.solve(x, WEIGHTS) * WEIGHTS),
+    "det": ph.det,
+    "slogdet": lambda x: ph.slogdet(x)[1],
+    "qr": lambda x: ph.sum(ph.qr(x)[0] * WEIGHTS) + ph.sum(ph.qr(x)[1] * WEIGHTS),
+    "lstsq": lambda x: ph.sum(ph.lstsq(x, WEIGHTS) * WEIGHTS),
+    "eigh": lambda x: ph.sum(ph.eigh(symmetric(x))[1] * WEIGHTS),
+    "eigvalsh": lambda x: ph.sum(ph.eigvalsh(symmetric(x)) * WEIGHTS[0]),
+    "svd": lambda x: ph.sum(ph.svd(x)[0] @ ph.svd(x)[2] * WEIGHTS),
+    "nuclear": lambda x: ph.norm(x, "nuc"),
+}
+
+
+@pytest.mark.parametrize("name", SCALARS)
+def test_gradients_pass_through_the_steps(name: str) -> None:
+    random = np.random.default_rng(9)
+    # a matrix whose steps have nothing to do, and one far from that
+    for a in (np.diag([4.0, 3.0, 2.0, 6.0]), 4 * np.eye(4) + random.normal(size=(4, 4))):
+        x = ph.input("x", a.shape, "float64")
+        scalar = SCALARS[name](x)
+        slope = random.normal(size=a.shape)
+        ends = [of(scalar, {"x": a + sign * STEP * slope}) for sign in (1, -1)]
+        along = float(ends[0] - ends[1]) / (2 * STEP)
+        got = float((of(ph.grad(scalar, x), {"x": a}) * slope).sum())
+        assert abs(got - along) <= 1e-7 * max(1.0, abs(along))
