@@ -298,9 +298,7 @@ def ifftn(x: Complex, s: Lengths = None, axes: Axes = None, norm: str = "backwar
     return _each("ifftn", ifft, x, s, axes, norm)
 
 
-def _each(
-    op: str, one: Callable[..., Pair], x: Complex, s: Lengths, axes: Axes, norm: str
-) -> Pair:
+def _each(op: str, one: Callable[..., Pair], x: Complex, s: Lengths, axes: Axes, norm: str) -> Pair:
     """Axis by axis, rounded once."""
     dtype, result = _wide(op, x)
     for place, length in _axes_and_lengths(op, x, s, axes):
