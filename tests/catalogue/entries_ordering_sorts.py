@@ -7,7 +7,18 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from catalogue.entry import ALL, FLOATS, INTS, NUMBERS, Array, Dtype, Entry, Speed, floated, gives
+from catalogue.entry import (
+    ALL,
+    FLOATS,
+    INTS,
+    NUMBERS,
+    Array,
+    Entry,
+    Speed,
+    floated,
+    gives,
+    with_indices,
+)
 from catalogue.inputs import given, joined, million, of_shape, with_specials
 
 import photic as ph
@@ -22,10 +33,6 @@ COLUMNS = with_specials((3, 5), (40, 3), (0, 4), (4, 0), (5, 2, 6))
 # Of axes of five and more.
 FIRSTS = with_specials((5,), (7,), (33,), (600,), (2100,))
 PLANES = with_specials((3, 5), (1, 6), (0, 5), (2, 3, 7), (2, 700))
-
-
-def values_and_places(dtype: Dtype) -> tuple[Dtype, Dtype]:
-    return dtype, np.dtype(np.int64)
 
 
 # --- orders ---------------------------------------------------------------------------------
@@ -86,7 +93,7 @@ def firsts(name: str, k: int, axis: int, largest: bool, cases: Any, arrays: Any 
         exact,
         cases,
         ALL,
-        result_dtype=values_and_places,
+        result_dtype=with_indices,
         gradient="almost everywhere",
         onnx=("TopK",),
         aten=("topk",),
@@ -105,7 +112,7 @@ ORDERS = (
         lambda x: (in_order(rising, x.ravel(), 0), rising(x.ravel())),
         with_specials((), (3, 5), (0, 4), (2, 3, 4)),
         NUMBERS,
-        result_dtype=values_and_places,
+        result_dtype=with_indices,
         gradient="almost everywhere",
         aten=("sort",),
     ),
@@ -132,7 +139,7 @@ def kth(name: str, k: int, axis: int, cases: Any, arrays: Any, at_million: int) 
         cases,
         ALL,
         zero_signs=False,
-        result_dtype=values_and_places,
+        result_dtype=with_indices,
         gradient="almost everywhere",
         aten=("kthvalue",),
         speed=Speed(
