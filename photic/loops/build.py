@@ -33,6 +33,8 @@ def nest(function: Function, choice: Choice, layouts: dict[str, Layout], machine
     lays = tuple(layouts.get(one.name, ROW_MAJOR) for one in function.parameters)
     loops, parts, scratch = _staged(choice) if choice.staged else (*inside(choice), ())
     body, total = _around(parts, loops, choice.store, machine), work(function.stores[0])
+    if choice.scatter:
+        total = mul(product(one.extent for one in choice.scatter.terms), work(choice.store))
     return Nest(function.name, function.parameters, lays, body, total, scratch)
 
 

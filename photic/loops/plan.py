@@ -32,7 +32,6 @@ PAIR = 4  # rows and columns of a tile whose vectors run along a reduction
 SPARE_REGISTERS = 3  # for operands and addresses
 MOST_LANES = 3  # variables that are tried across vectors, the best by their accesses
 STAGED = ("staged", "as read")
-LARGEST_BYTES = 4  # of most numbers
 STAGED_COST = 1.5  # of a contiguous load
 STAGED_ROWS = 16  # with fewer rows, nothing is staged
 COUNTS = (1, 2, 4, 6, 8)  # vectors side by side
@@ -105,9 +104,11 @@ def values_to_stage(choice: Choice, machine: Machine) -> tuple[Expr, ...]:
 
     inner = parts_first([choice.store.value], lambda x: () if is_staged(x) else x.children, ())
     found = [one for one in inner if is_staged(one)]
-    line = choice.width * choice.count * LARGEST_BYTES
-    depths = (dims.product(axis.extent for axis in one.free & bound) for one in found)
-    fits = sum(bounds(depth)[1] for depth in depths) * line <= machine.cache_bytes
+    lines = (
+        bounds(dims.product(axis.extent for axis in one.free & bound))[1] * one.dtype.bytes
+        for one in found
+    )
+    fits = sum(lines) * choice.width * choice.count <= machine.cache_bytes
     return tuple(found) if fits and bounds(rows.extent)[1] >= STAGED_ROWS else ()
 
 

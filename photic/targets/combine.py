@@ -10,9 +10,8 @@ from photic.ir import index as form
 from photic.ir.dtype import accumulator
 from photic.ir.index import Store
 from photic.ir.program import Collective, Copy, Program, Step, mapped
+from photic.loops.scatter import JOIN
 from photic.loops.share import Functions, points_of
-
-JOIN = {"sum": "add", "max": "maximum"}
 
 
 def combined(program: Program) -> Program:

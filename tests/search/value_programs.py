@@ -116,12 +116,13 @@ def folds(graph: EGraph) -> list[ENode]:
 
 
 def is_streaming(graph: EGraph) -> bool:
-    """True if somewhere a product is of two folds' values: recip(fold of 1) times fold of v.
+    """True if the root is a product of two folds' values: recip(fold of 1) times fold of v.
 
-    It is the root, or what the root chooses where a row has any weight.
+    Or chooses that product: where a row sees nothing, another value stands in its place.
     """
-    products = [node for nodes in graph.classes.values() for node in nodes if node.op == "Prod"]
-    for product in products:
+    (root,) = graph.roots
+    chosen = [node.children[1] for node in operations(graph, root, "Select")]
+    for product in (node for at in (root, *chosen) for node in operations(graph, at, "Prod")):
         below = [one for child in product.children for one in graph.classes[child]]
         inner = [one for n in below if n.op == "Un" for one in graph.classes[n.children[0]]]
         if any(n.op == "Fold" for n in below) and any(n.op == "Fold" for n in inner):
