@@ -6,7 +6,7 @@ from photic.base.errors import PhoticError
 
 
 class NotAScalar(PhoticError):
-    code = "P112"
+    code = "P115"
     template = "{op}: the loss has shape {given}, expected one number"
     hint = "take the sum or the mean, or give cotangents to ph.vjp(...)"
 
