@@ -153,6 +153,7 @@ _MODULES: dict[str, str] = {
         poisson_nll_loss
     """,
     "photic.tensor.ctc": "ctc_loss",
+    "photic": "nn",
     "photic.autograd.handles": "grad value_and_grad vjp jvp stop_gradient checkpoint",
 }
 
@@ -167,6 +168,8 @@ def __getattr__(name: str) -> object:
     """A public name, from its module."""
     if name not in _HOME:
         raise AttributeError(f"module 'photic' has no attribute {name!r}")
+    if _HOME[name] == __name__:  # a folder
+        return importlib.import_module(f"{__name__}.{name}")
     return getattr(importlib.import_module(_HOME[name]), name)
 
 

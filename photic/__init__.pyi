@@ -1,5 +1,6 @@
 """The public names as type checkers and editors see them; at run time each is fetched on use."""
 
+from photic import nn as nn
 from photic.autograd.handles import (
     checkpoint as checkpoint,
 )
