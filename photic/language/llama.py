@@ -5,10 +5,12 @@ cache, and gives the logits of the last one. The caches are states, written in p
 in one piece. What lies in them beyond the tokens of this call and before is never read.
 
 Linear layers may have biases. Every tensor of the file is used, or the file is refused.
+``build_training`` is the same model without caches, for the logits of every token.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from photic.frontends.gguf.reader import GgufFile
@@ -16,15 +18,19 @@ from photic.ir.dim import Dim
 from photic.language.llama_config import Config
 from photic.language.weights import Weights
 from photic.tensor.activations import silu
-from photic.tensor.compare import less_equal
+from photic.tensor.arithmetic import floor_divide
+from photic.tensor.compare import equal, less_equal, logical_and
 from photic.tensor.creation import arange, constant, dim, input, state
 from photic.tensor.indexing import embedding, update
 from photic.tensor.norms import rms_norm
-from photic.tensor.primitive import sin, where
+from photic.tensor.primitive import mod, sin, where
 from photic.tensor.reductions import softmax
 from photic.tensor.rope import rope_pairs
 from photic.tensor.tensor import Tensor
 from photic.tensor.waves import cos
+
+Adapt = Callable[[str, Tensor, Tensor], Tensor]
+"""``adapt(name, x, y)``: what a linear layer of this name gives in place of its own y of x."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +43,10 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """What every layer shares: weights, sizes, the rotation, which keys a query sees, caches."""
+    """What every layer shares: weights, sizes, the rotation, which keys a query sees, caches.
+
+    No ``rows``: there are no caches.
+    """
 
     config: Config
     weights: Weights
@@ -48,10 +57,15 @@ class _Step:
     visible: Tensor
     rows: int
     updates: dict[Tensor, Tensor] = field(default_factory=dict)
+    adapt: Adapt | None = None
 
 
-def build(file: GgufFile, config: Config, context: int, chunk: int) -> Model:
+def build(
+    file: GgufFile, config: Config, context: int, chunk: int, adapt: Adapt | None = None
+) -> Model:
     """The graph for a cache of ``context`` tokens, up to ``chunk`` new ones a call.
+
+    ``adapt`` changes what the linear layers of its choice give, the head's among them.
 
     Raises ModelIncomplete for a tensor that is missing or has another shape, GgufUnsupported for
     tensors that this architecture does not have and for block types that are not unpacked.
@@ -60,31 +74,65 @@ def build(file: GgufFile, config: Config, context: int, chunk: int) -> Model:
     ids = input("ids", (count,), "int64")
     weights = Weights(file)
     table = weights.tensor("token_embd.weight", (config.vocabulary, config.width))
-    step = _step(config, weights, past, count, context + chunk)
-    x = embedding(ids, table)
-    for layer in range(config.layers):
-        x = x + _attention(step, f"blk.{layer}", x)
-        x = x + _feed_forward(step, f"blk.{layer}", x)
-    last = _norm(step, "output_norm", x[count - 1])
-    if weights.has("output.weight"):
-        logits = _linear(step, "output", last, config.vocabulary)
-    else:
-        logits = last @ table.T
+    places, keys = arange(past, past + count), arange(past + count)
+    visible = less_equal(keys[None, :], places[:, None])
+    across, along = _rotation(config, weights, places)
+    rows = context + chunk
+    step = _Step(config, weights, past, count, across, along, visible, rows, adapt=adapt)
+    x = _layers(step, embedding(ids, table))
+    logits = _head(step, x[count - 1], table)
     weights.check_all_used()
     return Model(logits, step.updates)
 
 
-def _step(config: Config, weights: Weights, past: Dim, count: Dim, rows: int) -> _Step:
+def build_training(
+    file: GgufFile, config: Config, ids: Tensor, adapt: Adapt | None = None
+) -> Tensor:
+    """The logits (texts, tokens, vocabulary) after each token of ``ids`` (texts, tokens).
+
+    The texts lie one after another in one sequence, of which each token sees its own text: the
+    masks have the square of all tokens. Raises as ``build``.
+    """
+    texts, tokens = ids.shape
+    weights = Weights(file)
+    table = weights.tensor("token_embd.weight", (config.vocabulary, config.width))
+    places = arange(texts * tokens)
+    text = floor_divide(places, tokens)
+    before = less_equal(places[None, :], places[:, None])
+    visible = logical_and(before, equal(text[None, :], text[:, None]))
+    across, along = _rotation(config, weights, mod(places, tokens))
+    step = _Step(config, weights, 0, texts * tokens, across, along, visible, 0, adapt=adapt)
+    x = _layers(step, embedding(ids.reshape((texts * tokens,)), table))
+    logits = _head(step, x, table)
+    weights.check_all_used()
+    return logits.reshape((texts, tokens, config.vocabulary))
+
+
+def _layers(step: _Step, x: Tensor) -> Tensor:
+    for layer in range(step.config.layers):
+        x = x + _attention(step, f"blk.{layer}", x)
+        x = x + _feed_forward(step, f"blk.{layer}", x)
+    return x
+
+
+def _head(step: _Step, x: Tensor, table: Tensor) -> Tensor:
+    """Logits of what the layers gave; without a matrix of its own the head is the embedding's."""
+    last = _norm(step, "output_norm", x)
+    if step.weights.has("output.weight"):
+        return _linear(step, "output", last, step.config.vocabulary)
+    return last @ table.T
+
+
+def _rotation(config: Config, weights: Weights, places: Tensor) -> tuple[Tensor, Tensor]:
+    """Cosines and sines of the tokens at these places."""
     rates = constant(config.rope.rates, "float32")
     if weights.has("rope_freqs.weight"):
         rates = rates / weights.tensor("rope_freqs.weight", (config.head // 2,))
-    angle = arange(past, past + count).astype("float32")[:, None] * rates
+    angle = places.astype("float32")[:, None] * rates
     across, along = cos(angle), sin(angle)
     if config.rope.gain != 1:
         across, along = across * config.rope.gain, along * config.rope.gain
-    keys, queries = arange(past + count), arange(past, past + count)
-    visible = less_equal(keys[None, :], queries[:, None])
-    return _Step(config, weights, past, count, across, along, visible, rows)
+    return across, along
 
 
 def _linear(step: _Step, name: str, x: Tensor, width: int) -> Tensor:
@@ -93,7 +141,7 @@ def _linear(step: _Step, name: str, x: Tensor, width: int) -> Tensor:
     y = x @ step.weights.tensor(f"{name}.weight", (width, size)).T
     if step.weights.has(f"{name}.bias"):
         y = y + step.weights.tensor(f"{name}.bias", (width,))
-    return y
+    return y if step.adapt is None else step.adapt(name, x, y)
 
 
 def _norm(step: _Step, name: str, x: Tensor) -> Tensor:
@@ -124,6 +172,8 @@ def _attention(step: _Step, name: str, x: Tensor) -> Tensor:
 
 def _cached(step: _Step, name: str, new: Tensor) -> Tensor:
     """Write new rows (heads, count, head) into a cache; all its rows that hold tokens."""
+    if not step.rows:
+        return new
     old = state(name, (new.shape[0], step.rows, new.shape[2]))
     now = update(old, new, step.past, 1)
     step.updates[old] = now
