@@ -1,13 +1,14 @@
 """The block types that run: one record each, saying where its fields lie and what they mean.
 
 A field becomes a constant that is a typed, strided window of the file's own bytes: nothing is
-copied, and the unpacking below is composed of primitives, so that a compiler may fuse it into
-whatever reads the weights. The result equals ``gguf.dequantize`` bit for bit (the payload of a
-NaN apart). Types that are listed in ``block_types.py`` and not here are refused by name.
+copied, and the unpacking (``unpacking.py``) is composed of primitives, so that a compiler may fuse
+it into whatever reads the weights. The result equals ``gguf.dequantize`` bit for bit (the payload
+of a NaN apart). Types that are listed in ``block_types.py`` and not here are refused by name.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,13 +20,11 @@ from numpy.typing import NDArray
 
 from photic.base.errors import BadArgument
 from photic.frontends.errors import GgufUnsupported
+from photic.frontends.gguf import unpacking
 from photic.frontends.gguf.block_types import BY_NAME, BlockType
 from photic.tensor.creation import constant
-from photic.tensor.shapes import stack
 from photic.tensor.tensor import Tensor
 
-NIBBLE = 16  # a byte holds two codes of 0..15: the low one, and 16 times the high one
-Q4_0_ZERO = 8  # the code of 0.0
 # The widest element of a field; windows of data that lies worse are copied once.
 ALIGNMENT_BYTES = 4
 
@@ -51,44 +50,44 @@ class BlockFormat:
     values: Callable[..., Tensor]
 
 
-def _plain(values: Tensor) -> Tensor:
-    return values.astype("float32")
-
-
-def _scaled(scale: Tensor, codes: Tensor) -> Tensor:
-    return scale.astype("float32") * codes.astype("float32")
-
-
-def _scaled_nibbles(scale: Tensor, pairs: Tensor) -> Tensor:
-    return scale.astype("float32") * (_nibbles(pairs) - Q4_0_ZERO)
-
-
-def _scaled_nibbles_from(scale: Tensor, minimum: Tensor, pairs: Tensor) -> Tensor:
-    return scale.astype("float32") * _nibbles(pairs) + minimum.astype("float32")
-
-
-def _nibbles(pairs: Tensor) -> Tensor:
-    """uint8 [..., k] to float32 [..., 2*k]: all low nibbles, then all high ones (exact)."""
-    low = (pairs % NIBBLE).astype("float32")
-    high = (pairs.astype("float32") - low) * (1 / NIBBLE)
-    *lead, count = pairs.shape
-    return stack([low, high], axis=-2).reshape((*lead, 2 * count))
-
-
 _HALF = np.dtype("<f2")
 _BYTE = np.dtype(np.uint8)
+_SIGNED = np.dtype(np.int8)
+_SINGLE = np.dtype("<f4")
 
+
+def _halves_at(*offsets_bytes: int) -> tuple[Field, ...]:
+    return tuple(Field(one, _HALF, 1) for one in offsets_bytes)
+
+
+def _bytes_at(offset_bytes: int, *counts: int) -> tuple[Field, ...]:
+    """Fields of bytes, one behind the other."""
+    ends = itertools.accumulate(counts, initial=offset_bytes)
+    return tuple(Field(start, _BYTE, count) for start, count in zip(ends, counts))
+
+
+# The layouts are ggml's (ggml-common.h).
 FORMATS: tuple[BlockFormat, ...] = (
-    BlockFormat("F32", (Field(0, np.dtype("<f4"), 1),), _plain),
-    BlockFormat("F16", (Field(0, _HALF, 1),), _plain),
-    BlockFormat("BF16", (Field(0, np.dtype(ml_dtypes.bfloat16), 1),), _plain),
-    BlockFormat("Q8_0", (Field(0, _HALF, 1), Field(2, np.dtype(np.int8), 32)), _scaled),
-    BlockFormat("Q4_0", (Field(0, _HALF, 1), Field(2, _BYTE, 16)), _scaled_nibbles),
+    BlockFormat("F32", (Field(0, _SINGLE, 1),), unpacking.plain),
+    BlockFormat("F16", (Field(0, _HALF, 1),), unpacking.plain),
+    BlockFormat("BF16", (Field(0, np.dtype(ml_dtypes.bfloat16), 1),), unpacking.plain),
+    BlockFormat("Q4_0", (*_halves_at(0), *_bytes_at(2, 16)), unpacking.nibbles),
+    BlockFormat("Q4_1", (*_halves_at(0, 2), *_bytes_at(4, 16)), unpacking.nibbles_from),
+    BlockFormat("Q5_0", (*_halves_at(0), *_bytes_at(2, 4, 16)), unpacking.fives),
+    BlockFormat("Q5_1", (*_halves_at(0, 2), *_bytes_at(4, 4, 16)), unpacking.fives_from),
+    BlockFormat("Q8_0", (*_halves_at(0), Field(2, _SIGNED, 32)), unpacking.scaled),
+    BlockFormat("Q2_K", (*_bytes_at(0, 16, 64), *_halves_at(80, 82)), unpacking.two_bits),
+    BlockFormat("Q3_K", (*_bytes_at(0, 32, 64, 12), *_halves_at(108)), unpacking.three_bits),
+    BlockFormat("Q4_K", (*_halves_at(0, 2), *_bytes_at(4, 12, 128)), unpacking.four_bits),
+    BlockFormat("Q5_K", (*_halves_at(0, 2), *_bytes_at(4, 12, 32, 128)), unpacking.five_bits),
     BlockFormat(
-        "Q4_1",
-        (Field(0, _HALF, 1), Field(2, _HALF, 1), Field(4, _BYTE, 16)),
-        _scaled_nibbles_from,
+        "Q6_K",
+        (*_bytes_at(0, 128, 64), Field(192, _SIGNED, 16), *_halves_at(208)),
+        unpacking.six_bits,
     ),
+    BlockFormat("Q8_K", (Field(0, _SINGLE, 1), Field(4, _SIGNED, 256)), unpacking.scaled),
+    BlockFormat("IQ4_NL", (*_halves_at(0), *_bytes_at(2, 16)), unpacking.tabled),
+    BlockFormat("IQ4_XS", (*_halves_at(0), *_bytes_at(2, 2, 4, 128)), unpacking.tabled_groups),
 )
 _BY_NAME = {one.name: one for one in FORMATS}
 
