@@ -61,11 +61,18 @@ class _Step:
 
 
 def build(
-    file: GgufFile, config: Config, context: int, chunk: int, adapt: Adapt | None = None
+    file: GgufFile,
+    config: Config,
+    context: int,
+    chunk: int,
+    adapt: Adapt | None = None,
+    answers: int = 1,
 ) -> Model:
     """The graph for a cache of ``context`` tokens, up to ``chunk`` new ones a call.
 
-    ``adapt`` changes what the linear layers of its choice give, the head's among them.
+    ``adapt`` changes what the linear layers of its choice give, the head's among them. With
+    ``answers`` above 1 an input ``rows``, int64, names up to so many of the call's tokens, and the
+    logits are those after each of them: (rows, vocabulary).
 
     Raises ModelIncomplete for a tensor that is missing or has another shape, GgufUnsupported for
     tensors that this architecture does not have and for block types that are not unpacked.
@@ -80,7 +87,10 @@ def build(
     rows = context + chunk
     step = _Step(config, weights, past, count, across, along, visible, rows, adapt=adapt)
     x = _layers(step, embedding(ids, table))
-    logits = _head(step, x[count - 1], table)
+    last = x[count - 1]
+    if answers > 1:
+        last = embedding(input("rows", (dim("answers", 1, answers),), "int64"), x)
+    logits = _head(step, last, table)
     weights.check_all_used()
     return Model(logits, step.updates)
 
