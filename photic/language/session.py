@@ -1,11 +1,13 @@
 """A session: a model ready to answer, from a name or a file to a stream of text.
 
 Opening pulls the model, and compiles it or loads the program that an earlier session kept. Prompts
-go through the program in chunks, then tokens one by one; the caches are the program's states.
+go through the program in chunks, then tokens one by one, or with drafts of those that come next;
+the caches are the program's states.
 
-Promises: an answer depends on its prompt and options only, not on what was asked before, and not
-on how often. Answers may be left unfinished, and several may be read in turns. A session is not
-shared between threads.
+Promises: what ``generate`` answers depends on its prompt and options only, not on what was asked
+before, and not on how often. Drafts change no token, as long as the program's logits do not depend
+on how many tokens a call has. Answers may be left unfinished, and several may be read in turns. A
+session is not shared between threads.
 """
 
 from __future__ import annotations
@@ -21,13 +23,15 @@ from numpy.typing import NDArray
 from photic.base.errors import BadArgument
 from photic.base.settings import setting
 from photic.frontends.gguf.reader import GgufFile, open_gguf
+from photic.language.config import Config, read_config
 from photic.language.errors import BadSampling, ContextOverflow
 from photic.language.kept import Progress, kept_program, remade_program
-from photic.language.llama_config import Config, read_config
 from photic.language.memory import peak_bytes
 from photic.language.models import KNOWN
 from photic.language.pull import pull
 from photic.language.sampling import Sampler, SamplingOptions
+from photic.language.session_calls import Call, beginning, chunks, held_of, rows_of, whole
+from photic.language.speculative import MOST_DRAFTED, draft
 from photic.language.stream import TextStream
 from photic.language.tokenizer import Tokenizer, build_tokenizer
 from photic.storage.files import file_sha256
@@ -37,13 +41,14 @@ CHUNK_TOKENS = 128  # of a prompt in one call: enough for full register tiles, s
 STEP = "step"
 TARGET = "c"
 
-Call = tuple[int, ...]
-"""The token ids of one call of the program."""
-
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """What one answer took; ``finish_reason`` is "stop", "length" or "" while it runs."""
+    """What one answer took; ``finish_reason`` is "stop", "length" or "" while it runs.
+
+    ``cached_tokens`` of the prompt were in the caches already. ``accepted_tokens`` of the answer
+    were drafted, out of ``drafted_tokens`` that were tried.
+    """
 
     prompt_tokens: int = 0
     prompt_seconds: float = 0.0
@@ -51,21 +56,51 @@ class Stats:
     generation_seconds: float = 0.0
     peak_bytes: int = 0
     finish_reason: str = ""
+    cached_tokens: int = 0
+    drafted_tokens: int = 0
+    accepted_tokens: int = 0
+
+
+@dataclass(slots=True)
+class _Course:
+    """How an answer goes: the tokens so far, the most there may be, the calls that were made.
+
+    ``prompted`` is when the logits after the prompt were there, by ``time.perf_counter``.
+    """
+
+    used: list[int]
+    end: int
+    calls: list[Call]
+    cached: int = 0
+    drafted: int = 0
+    accepted: int = 0
+    prompted: float = 0.0
 
 
 class Session:
-    """A model ready to answer. Make one with ``open_session``."""
+    """A model ready to answer. Make one with ``open_session``.
+
+    ``drafts``: how many tokens it may try at once beyond the next; its program must give the
+    logits of one more.
+    """
 
     def __init__(
-        self, path: Path, config: Config, tokenizer: Tokenizer, program: Program, context: int
+        self,
+        path: Path,
+        config: Config,
+        tokenizer: Tokenizer,
+        program: Program,
+        context: int,
+        drafts: int = 0,
     ) -> None:
         self.path = path
         self.config = config
         self.tokenizer = tokenizer
         self.program = program
         self.context = context
+        self.drafts = drafts
         self.stats = Stats()
-        self._calls: list[Call] = []  # that made what the caches hold
+        self._held: list[Call] = []  # what the caches hold
 
     @property
     def programs(self) -> Mapping[str, Program]:
@@ -90,7 +125,13 @@ class Session:
         """
         if not 1 <= chunk <= CHUNK_TOKENS:
             _refuse("chunk", chunk, f"1 to {CHUNK_TOKENS}")
-        return self._after(self._prompt_calls(ids, 0, chunk))
+        self._check(ids, 0)
+        last: NDArray[np.float32] = self._after(chunks(ids, chunk), 1)[0]
+        return last
+
+    def forget(self) -> None:
+        """From now on nothing counts as being in the caches: for those who measure."""
+        self._held.clear()
 
     def generate(
         self,
@@ -108,38 +149,100 @@ class Session:
         and answer fill the context. Raises ContextOverflow for a prompt that leaves no room for
         an answer, BadArgument for an empty one, BadSampling for options that make no sense.
         """
-        if max_tokens < 1:
-            raise BadSampling(option="max_tokens", given=max_tokens, expected="1 or more")
-        stream, sampler = TextStream(self.tokenizer.token_bytes, stops), Sampler(sampling)
-        used = self.tokens(text, system=system, raw=raw)
-        prompt = len(used)
-        calls = self._prompt_calls(used, 1, CHUNK_TOKENS)
+        ending = _ending(self.tokenizer, max_tokens, stops)
+        ids = self.tokens(text, system=system, raw=raw)
+        self._check(ids, 1)
+        course = self._course(ids, chunks(ids, CHUNK_TOKENS), max_tokens)
+        yield from self._answer(course, ending, Sampler(sampling))
+
+    def resume(
+        self,
+        ids: Sequence[int],
+        *,
+        max_tokens: int,
+        sampling: SamplingOptions,
+        stops: Sequence[str],
+    ) -> Iterator[str]:
+        """As ``generate`` for a prompt's ids, of which only the new are fed.
+
+        New is what comes after the longest beginning that the caches hold, whatever calls it was
+        fed in: an answer depends, as far as rounding shows in it, on how its prompt came about.
+        """
+        ending = _ending(self.tokenizer, max_tokens, stops)
+        self._check(ids, 1)
+        calls = beginning(self._held, ids[:-1])
+        calls += chunks(ids[rows_of(calls) :], CHUNK_TOKENS)
+        course = self._course(ids, calls, max_tokens)
+        yield from self._answer(course, ending, Sampler(sampling))
+
+    def following(self, ids: Sequence[int], sampler: Sampler, most: int) -> Iterator[int]:
+        """The ``most`` tokens that follow a prompt, or as many as fit the context.
+
+        Tokens that end answers are among them, and do not end it. Errors as ``logits``.
+        """
+        self._check(ids, 1)
+        yield from self._tokens(self._course(ids, chunks(ids, CHUNK_TOKENS), most), sampler)
+
+    def _course(self, ids: Sequence[int], calls: list[Call], most: int) -> _Course:
+        cached = rows_of(calls[: held_of(calls[:-1], self._held)])
+        return _Course([*ids], min(self.context, len(ids) + most), calls, cached)
+
+    def _answer(self, course: _Course, stream: TextStream, sampler: Sampler) -> Iterator[str]:
+        prompt = len(course.used)
         start = time.perf_counter()
-        logits = self._after(calls)
-        first = time.perf_counter()
-        reason = ""
-        while not reason:
-            token = sampler.pick(logits, used)
-            used.append(token)
-            made = len(used) - prompt
+        for token in self._tokens(course, sampler):
             ended = token in self.tokenizer.ends
             piece = "" if ended else stream.feed(token)
+            reason = ""
             if ended or stream.stop is not None:
                 reason = "stop"
-            elif made >= max_tokens or len(used) >= self.context:
+            elif len(course.used) >= course.end:
                 reason = "length"
             if reason:
                 piece += stream.finish()
-            seconds = time.perf_counter() - first
-            self.stats = Stats(prompt, first - start, made, seconds, peak_bytes(), reason)
+            self.stats = Stats(
+                prompt_tokens=prompt,
+                prompt_seconds=course.prompted - start,
+                generated_tokens=len(course.used) - prompt,
+                generation_seconds=time.perf_counter() - course.prompted,
+                peak_bytes=peak_bytes(),
+                finish_reason=reason,
+                cached_tokens=course.cached,
+                drafted_tokens=course.drafted,
+                accepted_tokens=course.accepted,
+            )
             if piece:
                 yield piece
-            if not reason:
-                calls.append((token,))
-                logits = self._after(calls)
+            if reason:
+                return
 
-    def _prompt_calls(self, ids: Sequence[int], answer: int, chunk: int) -> list[Call]:
-        """A prompt in chunks; it must leave room for ``answer`` tokens."""
+    def _tokens(self, course: _Course, sampler: Sampler) -> Iterator[int]:
+        """Tokens until the course's end; those of a draft count as long as they are the picked.
+
+        The logits after a token that was drafted wrong are of no use, and its row is given up.
+        """
+        guess: tuple[int, ...] = ()
+        logits = self._after(course.calls, 1)
+        course.prompted = time.perf_counter()
+        while True:
+            for place, row in enumerate(logits):
+                token = sampler.pick(row, course.used)
+                course.used.append(token)
+                course.accepted += place > 0
+                yield token
+                if len(course.used) >= course.end:
+                    return
+                if token not in guess[place : place + 1]:
+                    break
+            if guess:
+                course.calls[-1] = course.calls[-1].cut(place + 1)
+            guess = draft(course.used, min(self.drafts, course.end - len(course.used) - 1))
+            course.drafted += len(guess)
+            course.calls.append(whole((token, *guess)))
+            logits = self._after(course.calls, 1 + len(guess))
+
+    def _check(self, ids: Sequence[int], answer: int) -> None:
+        """A prompt must leave room for ``answer`` tokens."""
         if not ids:
             _refuse("the prompt", "empty", "at least one token")
         if len(ids) + answer > self.context:
@@ -147,26 +250,35 @@ class Session:
             raise ContextOverflow(given=given, expected=self.context, maximum=self.config.context)
         if not 0 <= min(ids) <= max(ids) < self.config.vocabulary:
             _refuse("a token", f"{min(ids)}..{max(ids)}", f"0 to {self.config.vocabulary - 1}")
-        return [tuple(ids[start : start + chunk]) for start in range(0, len(ids), chunk)]
 
-    def _after(self, calls: Sequence[Call]) -> NDArray[np.float32]:
-        """The logits after these calls; those at the front that the caches hold are not repeated.
+    def _after(self, calls: Sequence[Call], rows: int) -> NDArray[np.float32]:
+        """The logits (rows, vocabulary) after the last tokens of these calls.
 
-        Whole calls are compared, not ids, because the same ids in other chunks give results that
-        differ by rounding.
+        Calls at the front that the caches hold are not repeated.
         """
-        same = 0
-        for ours, held in zip(calls[:-1], self._calls, strict=False):
-            if ours != held:
-                break
-            same += 1
-        del self._calls[same:]
-        past = sum(map(len, self._calls))
+        same = held_of(calls[:-1], self._held)
+        self._held[:] = calls[:same]
+        past = rows_of(self._held)
         for call in calls[same:]:
-            result = self.program(ids=np.asarray(call, np.int64), past=past)
-            self._calls.append(call)
-            past += len(call)
-        return result["logits"].astype(np.float32, copy=False)
+            logits = self._run(call.ids, past, rows)
+            self._held.append(call)
+            past += call.rows
+        return logits
+
+    def _run(self, ids: Sequence[int], past: int, rows: int) -> NDArray[np.float32]:
+        """The logits (rows, vocabulary) after the last tokens of a call."""
+        given: dict[str, object] = {"ids": np.asarray(ids, np.int64), "past": past}
+        if self.drafts:
+            given["rows"] = np.arange(max(0, len(ids) - rows), len(ids))
+        logits = self.program(**given)["logits"].astype(np.float32, copy=False)
+        return logits.reshape((-1, self.config.vocabulary))
+
+
+def _ending(tokenizer: Tokenizer, max_tokens: int, stops: Sequence[str]) -> TextStream:
+    """Where an answer's text goes through; wrong limits are refused before anything is computed."""
+    if max_tokens < 1:
+        raise BadSampling(option="max_tokens", given=max_tokens, expected="1 or more")
+    return TextStream(tokenizer.token_bytes, stops)
 
 
 def _refuse(argument: str, given: object, expected: str) -> None:
@@ -180,15 +292,20 @@ def open_session(
     progress: Progress,
     search: float = 0.0,
     seed: int = 0,
+    speculative: int = 0,
 ) -> Session:
     """A session for a known name or a GGUF file.
 
     ``context`` is how many tokens prompt and answer may fill; None means the model's own, more is
     ContextOverflow. ``progress(stage, done, total)`` is called while it pulls and compiles; a
     total of 0 is not known yet. ``search``: seconds to look for faster kernels first, from
-    ``seed``; what is found is kept. With 0 the program that was kept is taken. Raises what
-    ``pull``, ``open_gguf``, ``read_config``, ``build_tokenizer`` and ``compile`` raise.
+    ``seed``; what is found is kept. With 0 the program that was kept is taken. ``speculative``: how
+    many tokens the session may draft at once, up to MOST_DRAFTED. Raises what ``pull``,
+    ``open_gguf``, ``read_config``, ``build_tokenizer`` and ``compile`` raise.
     """
+    if not 0 <= speculative <= MOST_DRAFTED:
+        _refuse("speculative", speculative, f"0 to {MOST_DRAFTED}")
+    answers = 1 + (MOST_DRAFTED if speculative else 0)  # one program for all counts of drafts
     path = pull(model, progress)
     file = open_gguf(path)
     config = read_config(file)
@@ -203,11 +320,12 @@ def open_session(
         assert isinstance(seconds, int | float)
         if seconds > 0:
             progress("search", 0, max(1, round(seconds)))
-        return compiled(file, config, room, seconds, seed, ())
+        return compiled(file, config, room, seconds, seed, (), answers)
 
-    given = (sha256, str(room), str(CHUNK_TOKENS)), TARGET, make, progress
+    key = (sha256, str(room), str(CHUNK_TOKENS), *([f"{answers} answers"] if speculative else []))
+    given = key, TARGET, make, progress
     program = remade_program(*given) if search > 0 else kept_program(*given)
-    return Session(path, config, tokenizer, program, room)
+    return Session(path, config, tokenizer, program, room, speculative)
 
 
 def room_of(config: Config, context: int | None) -> int:
@@ -224,13 +342,22 @@ def room_of(config: Config, context: int | None) -> int:
 
 
 def compiled(
-    file: GgufFile, config: Config, context: int, search: float, seed: int, without: Sequence[str]
+    file: GgufFile,
+    config: Config,
+    context: int,
+    search: float,
+    seed: int,
+    without: Sequence[str],
+    answers: int = 1,
 ) -> Program:
-    """A model's program, made anew; arguments and errors as ``photic.compile`` has them."""
+    """A model's program, made anew; arguments and errors as ``photic.compile`` has them.
+
+    ``answers``: after how many tokens of a call it may give the logits.
+    """
     # The architecture and the compiler are of no use to a warm start.
-    from photic.language.llama import build
+    from photic.language.decoder import build
     from photic.tensor.compiling import compile
 
-    model = build(file, config, context, CHUNK_TOKENS)
+    model = build(file, config, context, CHUNK_TOKENS, answers=answers)
     outputs = {"logits": model.logits}
     return compile(outputs, model.updates, target=TARGET, search=search, seed=seed, without=without)

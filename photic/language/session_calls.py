@@ -1,0 +1,70 @@
+"""What a session's caches hold, told as the calls of the program that filled them.
+
+Every call adds a row a token. Rows at the end may be given up, so that others take their place:
+what stands in the caches are the first ``rows`` tokens of each call, one call after another.
+
+Does not run the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The token ids of one call, and how many of its rows count."""
+
+    ids: tuple[int, ...]
+    rows: int
+
+    def cut(self, rows: int) -> Call:
+        """The same call, of which only so many rows count."""
+        return Call(self.ids, rows)
+
+
+def whole(ids: Sequence[int]) -> Call:
+    """A call of which all rows count."""
+    return Call(tuple(ids), len(ids))
+
+
+def chunks(ids: Sequence[int], size: int) -> list[Call]:
+    """A text in calls of ``size`` tokens; the last may be shorter."""
+    return [whole(ids[start : start + size]) for start in range(0, len(ids), size)]
+
+
+def rows_of(calls: Sequence[Call]) -> int:
+    """The tokens that the caches hold after these calls."""
+    return sum(call.rows for call in calls)
+
+
+def held_of(planned: Sequence[Call], held: Sequence[Call]) -> int:
+    """How many planned calls at the front need not be made, because the caches hold their rows.
+
+    Whole calls are compared, not tokens: what a call computes may depend, by rounding, on which
+    tokens were fed together.
+    """
+    same = 0
+    for ours, theirs in zip(planned, held, strict=False):
+        if ours.ids != theirs.ids or ours.rows > theirs.rows:
+            break
+        same += 1
+        if ours.rows < theirs.rows:  # what came after saw rows that are given up now
+            break
+    return same
+
+
+def beginning(held: Sequence[Call], ids: Sequence[int]) -> list[Call]:
+    """The held calls as far as their tokens are those with which ``ids`` begins."""
+    found: list[Call] = []
+    past = 0
+    for call in held:
+        wanted = tuple(ids[past : past + call.rows])
+        rows = next((at for at, one in enumerate(wanted) if one != call.ids[at]), len(wanted))
+        if rows:
+            found.append(call.cut(rows))
+        if rows < call.rows:
+            break
+        past += rows
+    return found
