@@ -6,14 +6,20 @@ values are drawn, and ``dtype``. Layers over images are in ``layers_images.py``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
+from photic.autograd.handles import stop_gradient
 from photic.base.errors import BadArgument
-from photic.nn.building import computed
-from photic.nn.initial import Rng, by_inputs, generator
+from photic.nn.building import computed, draw_key
+from photic.nn.initial import Rng, by_inputs, generator, normal
 from photic.nn.module import Module
 from photic.nn.parameter import Parameter
+from photic.tensor import random
+from photic.tensor.compare import equal
+from photic.tensor.creation import counted
+from photic.tensor.indexing import embedding
 from photic.tensor.linear import matmul
+from photic.tensor.primitive import as_float, where
 from photic.tensor.shapes import swapaxes
 from photic.tensor.tensor import DTypeLike, Tensor, Value, tensor
 
@@ -49,6 +55,80 @@ class Linear(Module):
         return linear(x, self.weight.tensor, None if self.bias is None else self.bias.tensor)
 
 
+class Embedding(Module):
+    """Rows of ``weight`` (num_embeddings, embedding_dim) looked up by integers.
+
+    The row ``padding_idx`` begins as zeros and gets no gradient.
+    """
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        *,
+        rng: Rng,
+        dtype: DTypeLike = FLOAT,
+    ) -> None:
+        if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
+            expected = f"a row of {num_embeddings}"
+            given = {"given": padding_idx, "expected": expected}
+            raise BadArgument(op="Embedding", argument="padding_idx", **given)
+        self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
+        self.weight = normal(rng, (num_embeddings, embedding_dim), dtype)
+        if padding_idx is not None:
+            self.weight.value[padding_idx] = 0
+
+    def forward(self, places: Value) -> Tensor:
+        table = self.weight.tensor
+        if self.padding_idx is not None:
+            is_padding = equal(counted(0, table.shape[0]), self.padding_idx)[:, None]
+            table = where(is_padding, stop_gradient(table), table)
+        return embedding(places, table)
+
+
+# --- dropout --------------------------------------------------------------------------------
+
+
+class Dropout(Module):
+    """In training, each element 0 with probability ``p``, the others over ``1 - p``.
+
+    What is dropped depends on the step's seed, the number of steps done and how many draws the
+    graph made before: the same on every target. NotTraining where no train step is being built.
+    """
+
+    def __init__(self, p: float = 0.5) -> None:
+        _check_rate(type(self).__name__, p)
+        self.p = p
+
+    def forward(self, x: Value) -> Tensor:
+        if not self.training or self.p == 0:
+            return tensor(x)
+        return random.dropout(x, self.p, draw_key(type(self).__name__))
+
+
+class Dropout2d(Dropout):
+    """``Dropout`` of whole channels of (batch, channels, ...)."""
+
+    def forward(self, x: Value) -> Tensor:
+        value = as_float(x, "Dropout2d")
+        if not self.training or self.p == 0:
+            return value
+        if value.ndim < 2:
+            expected = "(batch, channels, ...)"
+            given = {"given": value.ndim, "expected": expected}
+            raise BadArgument(op="Dropout2d", argument="rank", **given)
+        shape = (*value.shape[:2], *(1,) * (value.ndim - 2))
+        kept = random.bernoulli(draw_key("Dropout2d"), 1.0 - self.p, shape)
+        scale = 1.0 / (1.0 - self.p) if self.p < 1 else 0.0
+        return where(kept, value * scale, 0.0)
+
+
+def _check_rate(op: str, rate: float) -> None:
+    if not 0 <= rate <= 1:
+        raise BadArgument(op=op, argument="p", given=rate, expected="0 to 1")
+
+
 # --- containers -----------------------------------------------------------------------------
 
 
@@ -74,6 +154,21 @@ class ModuleList(Module):
 
     def __getitem__(self, number: int) -> Module:
         return list(self)[number]
+
+
+class ModuleDict(Module):
+    """Modules by name; it has no ``forward``."""
+
+    def __init__(self, modules: Mapping[str, Module]) -> None:
+        for name, one in modules.items():
+            setattr(self, name, one)
+
+    def __getitem__(self, name: str) -> Module:
+        return dict(self.named_children())[name]
+
+    def keys(self) -> Iterator[str]:
+        """The names."""
+        return (name for name, _ in self.named_children())
 
 
 class Sequential(ModuleList):
