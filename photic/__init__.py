@@ -154,6 +154,7 @@ _MODULES: dict[str, str] = {
     """,
     "photic.tensor.ctc": "ctc_loss",
     "photic": "nn",
+    "photic.nn.trainer": "Trainer",
     "photic.autograd.handles": "grad value_and_grad vjp jvp stop_gradient checkpoint",
 }
 
