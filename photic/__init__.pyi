@@ -19,8 +19,8 @@ from photic.autograd.handles import (
 from photic.autograd.handles import (
     vjp as vjp,
 )
-from photic.tensor import random as random
 from photic.nn.trainer import Trainer as Trainer
+from photic.tensor import random as random
 from photic.tensor.activations import (
     celu as celu,
 )
