@@ -12,8 +12,8 @@ from pathlib import Path
 import common
 
 from photic.frontends.gguf.reader import open_gguf
-from photic.language.llama import build
-from photic.language.llama_config import read_config
+from photic.language.config import read_config
+from photic.language.decoder import build
 from photic.language.memory import peak_bytes
 from photic.language.session import CHUNK_TOKENS, Session, open_session
 from photic.tensor.compiling import compile

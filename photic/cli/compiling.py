@@ -102,7 +102,7 @@ def model_program(
     path: Path, context: int | None, search: float, seed: int, without: Sequence[str]
 ) -> Program:
     from photic.frontends.gguf.reader import open_gguf
-    from photic.language.llama_config import read_config
+    from photic.language.config import read_config
     from photic.language.session import compiled, room_of
 
     file = open_gguf(path)

@@ -11,9 +11,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from photic.frontends.errors import GgufCorrupt, GgufUnsupported
 from photic.frontends.gguf.metadata import shown
-from photic.frontends.gguf.reader import GgufFile
+from photic.frontends.model_file import ModelFile
 
 DEFAULT_BASE = 10000.0
 DEFAULT_KIND = "linear"  # where a file names a factor and no kind
@@ -39,17 +38,21 @@ KEYS = (
 
 @dataclass(frozen=True, slots=True)
 class Rope:
-    """Radians by which each pair turns from one token to the next, and the gain of cos and sin."""
+    """Radians by which each pair turns from one token to the next, and the gain of cos and sin.
+
+    ``trained``: the tokens that the model was trained with; factors by length look at it.
+    """
 
     rates: tuple[float, ...]
     gain: float
+    trained: float
 
 
 @dataclass(frozen=True, slots=True)
 class _Source:
     """What the file says of its rotation; ``context``: the tokens that it may be used for."""
 
-    file: GgufFile
+    file: ModelFile
     prefix: str
     pairs: int
     context: int
@@ -58,17 +61,16 @@ class _Source:
         """A finite number above 0; GgufCorrupt naming the key."""
         value = self.file.number(self.prefix + key, default)
         if not (math.isfinite(value) and value > 0):
-            raise GgufCorrupt(
-                path=self.file.path,
-                field=self.prefix + key,
-                given=value,
-                expected="a finite number above 0",
-            )
+            self.file.corrupt(self.prefix + key, value, "a finite number above 0")
         return value
 
     @property
     def base(self) -> float:
         return self.positive("freq_base", DEFAULT_BASE)
+
+    @property
+    def trained(self) -> float:
+        return self.positive("scaling.original_context_length", self.context)
 
     @property
     def factor(self) -> float:
@@ -80,36 +82,60 @@ class _Source:
         return self.positive(key, 1.0)
 
 
-def read_rope(file: GgufFile, architecture: str, head: int, context: int) -> Rope:
-    """The rotation of heads of ``head`` values (an even number).
+@dataclass(frozen=True, slots=True)
+class _Scaled:
+    """What one kind of scaling comes to."""
+
+    rates: tuple[float, ...]
+    gain: float
+
+
+def read_rope(file: ModelFile, architecture: str, turned: int, context: int) -> Rope:
+    """The rotation of heads of which ``turned`` values turn (an even number).
 
     Raises GgufUnsupported for another kind of scaling, GgufCorrupt for numbers without sense.
     """
-    source = _Source(file, f"{architecture}.rope.", head // 2, context)
+    source = _Source(file, f"{architecture}.rope.", turned // 2, context)
     key = source.prefix + "scaling.type"
     kind = file.text(key, DEFAULT_KIND)
     if kind not in _KINDS:
-        raise GgufUnsupported(
-            path=file.path, what=key, given=shown(kind), expected=", ".join(_KINDS)
-        )
+        file.unsupported(key, shown(kind), ", ".join(_KINDS))
     found = _KINDS[kind](source)
-    return Rope(found.rates, found.gain * source.positive("scaling.attn_factor", 1.0))
+    gain = found.gain * source.positive("scaling.attn_factor", 1.0)
+    return Rope(found.rates, gain, source.trained)
 
 
-def _unscaled(source: _Source) -> Rope:
-    base, pairs = source.base, source.pairs
-    return Rope(tuple(base ** (-pair / pairs) for pair in range(pairs)), 1.0)
+def read_local_rope(
+    file: ModelFile, architecture: str, turned: int, context: int, base: float
+) -> Rope:
+    """The rotation in layers with a window: of another base, and never scaled.
+
+    A base of 0 means that those layers turn as the others do.
+    """
+    if base == 0:
+        return read_rope(file, architecture, turned, context)
+    source = _Source(file, f"{architecture}.rope.", turned // 2, context)
+    rates = _rates(source.positive("freq_base_swa", base), source.pairs)
+    return Rope(rates, 1.0, source.trained)
 
 
-def _linear(source: _Source) -> Rope:
+def _rates(base: float, pairs: int) -> tuple[float, ...]:
+    return tuple(base ** (-pair / pairs) for pair in range(pairs))
+
+
+def _unscaled(source: _Source) -> _Scaled:
+    return _Scaled(_rates(source.base, source.pairs), 1.0)
+
+
+def _linear(source: _Source) -> _Scaled:
     factor = source.factor
-    return Rope(tuple(rate / factor for rate in _unscaled(source).rates), 1.0)
+    return _Scaled(tuple(rate / factor for rate in _unscaled(source).rates), 1.0)
 
 
-def _yarn(source: _Source) -> Rope:
+def _yarn(source: _Source) -> _Scaled:
     """Fast pairs keep their rate, slow ones are divided by the factor, between them a ramp."""
     factor = source.factor
-    trained = source.positive("scaling.original_context_length", source.context)
+    trained = source.trained
     fast = source.positive("scaling.yarn_beta_fast", YARN_FAST_TURNS)
     slow = source.positive("scaling.yarn_beta_slow", YARN_SLOW_TURNS)
     first = max(0, math.floor(_pair_turning(source, fast, trained)))
@@ -119,7 +145,7 @@ def _yarn(source: _Source) -> Rope:
         ramp = (pair - first) / max(YARN_LEAST_RAMP, last - first)
         slowed = min(1.0, max(0.0, ramp))
         rates.append(rate / factor * slowed + rate * (1 - slowed))
-    return Rope(tuple(rates), 1 + YARN_GAIN * max(0.0, math.log(factor)))
+    return _Scaled(tuple(rates), 1 + YARN_GAIN * max(0.0, math.log(factor)))
 
 
 def _pair_turning(source: _Source, turns: float, trained: float) -> float:
@@ -133,7 +159,7 @@ def _pair_turning(source: _Source, turns: float, trained: float) -> float:
     return source.pairs * math.log(trained / (turns * 2 * math.pi)) / math.log(base)
 
 
-_KINDS: dict[str, Callable[[_Source], Rope]] = {
+_KINDS: dict[str, Callable[[_Source], _Scaled]] = {
     "none": _unscaled,
     "linear": _linear,
     "yarn": _yarn,

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from photic.frontends.errors import GgufUnsupported
-from photic.frontends.gguf.blocks import unpack
 from photic.frontends.gguf.metadata import shown
-from photic.frontends.gguf.reader import GgufFile
+from photic.frontends.model_file import ModelFile
 from photic.language.errors import ModelIncomplete
 from photic.tensor.tensor import Tensor
 
@@ -23,32 +21,30 @@ SHOWN_NAMES = 5  # of unused tensors, in a message
 class Weights:
     """The tensors of one file, and which of them were asked for."""
 
-    file: GgufFile
+    file: ModelFile
     _used: set[str] = field(default_factory=set)
 
     def tensor(self, name: str, shape: tuple[int, ...]) -> Tensor:
         """The float32 tensor of this name; ModelIncomplete if it is missing or shaped otherwise."""
-        found = self.file.tensors.get(name)
+        found = self.file.shapes.get(name)
         if found is None:
             problem = f"of shape {shape} is missing"
             raise ModelIncomplete(path=self.file.path, name=name, problem=problem)
-        if found.shape != shape:
-            problem = f"has the shape {found.shape}, expected {shape}"
+        if found != shape:
+            problem = f"has the shape {found}, expected {shape}"
             raise ModelIncomplete(path=self.file.path, name=name, problem=problem)
         self._used.add(name)
-        return unpack(self.file.data(found), found.block_type, shape)
+        return self.file.values(name)
 
     def has(self, name: str) -> bool:
         """Whether the file has a tensor that the architecture can do without."""
-        return name in self.file.tensors
+        return name in self.file.shapes
 
     def check_all_used(self) -> None:
-        """GgufUnsupported naming the tensors that nothing asked for: leaving them out is wrong."""
-        unused = [shown(name) for name in self.file.tensors if name not in self._used]
+        """Refuse a file with tensors that nothing asked for, by name: leaving them out is wrong."""
+        unused = [shown(name) for name in self.file.shapes if name not in self._used]
         if unused:
             more = "" if len(unused) <= SHOWN_NAMES else f" and {len(unused) - SHOWN_NAMES} more"
             given = ", ".join(unused[:SHOWN_NAMES]) + more
             expected = "the tensors of " + self.file.text("general.architecture")
-            raise GgufUnsupported(
-                path=self.file.path, what="a tensor", given=given, expected=expected
-            )
+            self.file.unsupported("a tensor", given, expected)

@@ -28,9 +28,9 @@ from language.tiny_llama import (
 from photic.base.errors import PhoticError
 from photic.frontends.errors import GgufCorrupt, GgufUnsupported
 from photic.frontends.gguf.reader import open_gguf
+from photic.language.config import Config, read_config
+from photic.language.decoder import build
 from photic.language.errors import ModelIncomplete
-from photic.language.llama import build
-from photic.language.llama_config import Config, read_config
 from photic.language.rope import read_rope
 
 # Float32 against float64: sums of a few hundred terms near 1, logits up to 10.
@@ -234,10 +234,15 @@ WRONG: dict[str, tuple[dict[str, object], type[PhoticError], str]] = {
         GgufUnsupported,
         "value_length is 8; supported: 16",
     ),
-    "a head turned in part": (
-        {"rope.dimension_count": 8},
+    "an odd number of turned values": (
+        {"rope.dimension_count": 7},
         GgufUnsupported,
-        "dimension_count is 8; supported: 16",
+        "dimension_count is 7; supported: even numbers up to 16",
+    ),
+    "more turned values than a head has": (
+        {"rope.dimension_count": 18},
+        GgufUnsupported,
+        "dimension_count is 18; supported: even numbers up to 16",
     ),
     "an epsilon that is no number": (
         {"attention.layer_norm_rms_epsilon": float("nan")},
@@ -250,11 +255,13 @@ WRONG: dict[str, tuple[dict[str, object], type[PhoticError], str]] = {
     "a missing number": ({"feed_forward_length": None}, GgufCorrupt, "forward_length is missing"),
     "a number as text": ({"block_count": "1"}, GgufCorrupt, "block_count is of type string"),
     "experts": ({"expert_count": 8}, GgufUnsupported, "expert_count is '8'; supported: 0"),
-    "a sliding window": (
-        {"attention.sliding_window": 4096},
-        GgufUnsupported,
-        "sliding_window is '4096'",
+    "a window below 0": ({"attention.sliding_window": -1}, GgufCorrupt, "sliding_window is -1"),
+    "a list of windows for other layers": (
+        {"attention.sliding_window": 4, "attention.sliding_window_pattern": [True, False]},
+        GgufCorrupt,
+        "sliding_window_pattern is 2 long, expected 1, one a layer",
     ),
+    "a scale of 0": ({"attention.scale": 0.0}, GgufCorrupt, "attention.scale is 0.0"),
     "an unknown key": ({"new_trick": 1}, GgufUnsupported, "a key of llama is 'llama.new_trick'"),
 }
 
@@ -280,8 +287,8 @@ def test_keys_that_ask_for_nothing_are_let_pass(tmp_path: Path) -> None:
 
 
 def test_another_architecture_is_refused_by_name(tmp_path: Path) -> None:
-    with pytest.raises(GgufUnsupported, match="the architecture is 'qwen2'; supported: llama"):
-        config_of(tmp_path, Changes(architecture="qwen2"))
+    with pytest.raises(GgufUnsupported, match="the architecture is 'gpt2'; supported: llama, qwen2"):
+        config_of(tmp_path, Changes(architecture="gpt2"))
 
 
 def test_an_adapter_and_a_part_of_a_model_are_refused(tmp_path: Path) -> None:

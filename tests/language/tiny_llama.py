@@ -17,8 +17,8 @@ from language.vocabulary import small_metadata
 from numpy.typing import NDArray
 
 from photic.frontends.gguf.reader import open_gguf
-from photic.language.llama import build
-from photic.language.llama_config import read_config
+from photic.language.config import read_config
+from photic.language.decoder import build
 from photic.tensor.compiling import compile
 from photic.tensor.program import Program
 

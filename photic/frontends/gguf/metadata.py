@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from photic.frontends.errors import GgufCorrupt
-
-MetadataValue = int | float | bool | str | list["MetadataValue"]
+from photic.frontends.model_file import MetadataValue
 
 # Largest array elements of all arrays together. The largest vocabularies in use (262,144 tokens
 # with scores, types and merges) need 1.3 million.

@@ -11,19 +11,23 @@ from __future__ import annotations
 import itertools
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import NoReturn, cast
+from typing import TYPE_CHECKING, NoReturn, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from photic.frontends.errors import GgufCorrupt, GgufUnsupported
 from photic.frontends.gguf.block_types import BY_IDENTIFIER, BY_NAME, REMOVED, BlockType
-from photic.frontends.gguf.metadata import Cursor, Entry, MetadataValue, read_entry, shown
+from photic.frontends.gguf.metadata import Cursor, Entry, read_entry, shown
+from photic.frontends.model_file import ModelFile
 from photic.storage.mapping import map_file
+
+if TYPE_CHECKING:
+    from photic.tensor.tensor import Tensor
 
 MAGIC = b"GGUF"
 VERSIONS = (2, 3)
@@ -40,9 +44,6 @@ MAXIMUM_TENSOR_ELEMENTS = 1 << 56
 # key length, type, one byte of value; name length, rank, type, offset
 SMALLEST_KEY_BYTES = 8 + 4 + 1
 SMALLEST_TENSOR_BYTES = 8 + 4 + 4 + 8
-
-_INTEGERS = ("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64")
-_NUMBERS = ("float32", "float64", *_INTEGERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +81,11 @@ class GgufTensor:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GgufFile:
-    """An open file. The accessors check the declared type and raise GgufCorrupt naming the key.
+class GgufFile(ModelFile):
+    """An open file. The accessors check the declared type and raise GgufCorrupt naming the key."""
 
-    With a ``default`` a missing key is not an error; a key of another type always is.
-    """
-
-    path: Path
     version: int
     alignment: int
-    metadata: Mapping[str, MetadataValue]
-    types: Mapping[str, str]
     tensors: Mapping[str, GgufTensor]
     mapped: NDArray[np.uint8] = field(repr=False)
 
@@ -98,54 +93,20 @@ class GgufFile:
         """The tensor's bytes: a read-only window of the mapped file, uint8, one axis."""
         return self.mapped[tensor.offset_bytes : tensor.offset_bytes + tensor.size_bytes]
 
-    def integer(self, key: str, default: int | None = None) -> int:
-        """An integer of any width (a bool is none)."""
-        return cast(int, self._value(key, "an integer", _INTEGERS, default))
+    def values(self, name: str) -> Tensor:
+        """A tensor, unpacked to float32. Raises GgufUnsupported."""
+        from photic.frontends.gguf.blocks import unpack  # a warm start does without
 
-    def number(self, key: str, default: float | None = None) -> float:
-        """A float or an integer, as float."""
-        return float(cast(float, self._value(key, "a number", _NUMBERS, default)))
+        found = self.tensors[name]
+        return unpack(self.data(found), found.block_type, found.shape)
 
-    def flag(self, key: str, default: bool | None = None) -> bool:
-        """A bool."""
-        return cast(bool, self._value(key, "a bool", ("bool",), default))
+    def corrupt(self, key: str, given: object, expected: str) -> NoReturn:
+        """Raise GgufCorrupt."""
+        raise GgufCorrupt(path=self.path, field=key, given=given, expected=expected)
 
-    def text(self, key: str, default: str | None = None) -> str:
-        """A string."""
-        return cast(str, self._value(key, "a string", ("string",), default))
-
-    def strings(self, key: str, default: Sequence[str] | None = None) -> list[str]:
-        """An array of strings; a new list."""
-        found = self._value(key, "an array of strings", _arrays_of(("string",)), default)
-        return list(cast(Sequence[str], found))
-
-    def integers(self, key: str, default: Sequence[int] | None = None) -> list[int]:
-        """An array of integers of any width; a new list."""
-        found = self._value(key, "an array of integers", _arrays_of(_INTEGERS), default)
-        return list(cast(Sequence[int], found))
-
-    def floats(self, key: str, default: Sequence[float] | None = None) -> list[float]:
-        """An array of float32 or float64 (integers are refused: scores are never integers)."""
-        kinds = _arrays_of(("float32", "float64"))
-        return list(cast(Sequence[float], self._value(key, "an array of floats", kinds, default)))
-
-    def flags(self, key: str, default: Sequence[bool] | None = None) -> list[bool]:
-        """An array of bools; a new list."""
-        found = self._value(key, "an array of bools", _arrays_of(("bool",)), default)
-        return list(cast(Sequence[bool], found))
-
-    def _value(self, key: str, expected: str, types: tuple[str, ...], default: object) -> object:
-        given = self.types.get(key)
-        if given is None and default is not None:
-            return default
-        if given not in types:
-            given = "missing" if given is None else f"of type {given}"
-            raise GgufCorrupt(path=self.path, field=key, given=given, expected=expected)
-        return self.metadata[key]
-
-
-def _arrays_of(types: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(f"array of {one}" for one in types)
+    def unsupported(self, what: str, given: object, expected: str) -> NoReturn:
+        """Raise GgufUnsupported."""
+        raise GgufUnsupported(path=self.path, what=what, given=given, expected=expected)
 
 
 def open_gguf(path: str | os.PathLike[str]) -> GgufFile:
@@ -163,13 +124,15 @@ def open_gguf(path: str | os.PathLike[str]) -> GgufFile:
     entries = _entries(cursor, key_count)
     _check_known_keys(cursor, entries)
     alignment = _alignment(cursor, entries)
+    tensors = _tensors(cursor, tensor_count, alignment)
     return GgufFile(
         path=path,
         version=version,
         alignment=alignment,
         metadata=MappingProxyType({key: entry.value for key, entry in entries.items()}),
         types=MappingProxyType({key: entry.type_name for key, entry in entries.items()}),
-        tensors=MappingProxyType(_tensors(cursor, tensor_count, alignment)),
+        shapes=MappingProxyType({name: one.shape for name, one in tensors.items()}),
+        tensors=MappingProxyType(tensors),
         mapped=np.frombuffer(data, np.uint8),
     )
 

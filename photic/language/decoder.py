@@ -1,0 +1,136 @@
+"""A decoder of any known architecture as a graph, from a model's file.
+
+One program takes token ids of any number up to ``chunk`` and the count of tokens already in the
+cache, and gives the logits of the last one. The caches are states, written in place.
+
+Linear layers may have biases. Every tensor of the file is used, or the file is refused.
+``build_training`` is the same model without caches, for the logits of every token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from photic.base.errors import BadArgument
+from photic.frontends.model_file import ModelFile
+from photic.language import gemma3, llama, phi3, qwen3
+from photic.language.config import Config
+from photic.language.modules import CACHES, Adapt, Step, linear, norm
+from photic.language.weights import Weights
+from photic.tensor.arithmetic import floor_divide
+from photic.tensor.compare import equal, less_equal, logical_and
+from photic.tensor.creation import arange, dim, input
+from photic.tensor.indexing import embedding
+from photic.tensor.primitive import mod
+from photic.tensor.tensor import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """The graph of one step: logits of the last token, and the caches' next values."""
+
+    logits: Tensor
+    updates: dict[Tensor, Tensor]
+
+
+def _as_they_are(step: Step, x: Tensor) -> Tensor:
+    return x
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What differs: a layer, and what becomes of the embeddings before the first one."""
+
+    layer: Callable[[Step, int, Tensor], Tensor]
+    first: Callable[[Step, Tensor], Tensor] = _as_they_are
+
+
+PARTS: dict[str, Parts] = {
+    "llama": Parts(llama.layer),
+    "qwen2": Parts(llama.layer),
+    "qwen3": Parts(qwen3.layer),
+    "gemma3": Parts(gemma3.layer, gemma3.enlarged),
+    "phi3": Parts(phi3.layer),
+}
+
+
+def build(
+    file: ModelFile,
+    config: Config,
+    context: int,
+    chunk: int,
+    adapt: Adapt | None = None,
+    answers: int = 1,
+    cache: str = "float32",
+) -> Model:
+    """The graph for a cache of ``context`` tokens, up to ``chunk`` new ones a call.
+
+    ``adapt`` changes what the linear layers of its choice give, the head's among them. With
+    ``answers`` above 1 an input ``rows``, int64, names up to so many of the call's tokens, and the
+    logits are those after each of them: (rows, vocabulary). ``cache``: what keys and values are
+    kept as, one of ``CACHES``.
+
+    Raises ModelIncomplete for a tensor that is missing or has another shape, BadArgument for
+    another cache, and the file's error for tensors that this architecture does not have and for
+    elements that are not read.
+    """
+    if cache not in CACHES:
+        raise BadArgument(op="build", argument="cache", given=cache, expected=", ".join(CACHES))
+    count, past = dim("count", 1, chunk), dim("past", 0, context)
+    ids = input("ids", (count,), "int64")
+    weights = Weights(file)
+    table = _table(config, weights)
+    places, keys = arange(past, past + count), arange(past + count)
+    seen = less_equal(keys[None, :], places[:, None])
+    rows, length = context + chunk, past + count
+    step = Step(config, weights, past, count, length, places, keys, seen, rows, cache, adapt)
+    x = _layers(step, embedding(ids, table))
+    last = x[count - 1]
+    if answers > 1:
+        last = embedding(input("rows", (dim("answers", 1, answers),), "int64"), x)
+    logits = _head(step, last, table)
+    weights.check_all_used()
+    return Model(logits, step.updates)
+
+
+def build_training(
+    file: ModelFile, config: Config, ids: Tensor, adapt: Adapt | None = None
+) -> Tensor:
+    """The logits (texts, tokens, vocabulary) after each token of ``ids`` (texts, tokens).
+
+    The texts lie one after another in one sequence, of which each token sees its own text: the
+    masks have the square of all tokens. Raises as ``build``.
+    """
+    texts, tokens = ids.shape
+    weights = Weights(file)
+    table = _table(config, weights)
+    count = texts * tokens
+    row = arange(count)
+    text, places = floor_divide(row, tokens), mod(row, tokens)
+    seen = logical_and(less_equal(row[None, :], row[:, None]), equal(text[None, :], text[:, None]))
+    step = Step(config, weights, 0, count, tokens, places, places, seen, 0, "float32", adapt)
+    x = _layers(step, embedding(ids.reshape((count,)), table))
+    logits = _head(step, x, table)
+    weights.check_all_used()
+    return logits.reshape((texts, tokens, config.vocabulary))
+
+
+def _table(config: Config, weights: Weights) -> Tensor:
+    return weights.tensor("token_embd.weight", (config.vocabulary, config.width))
+
+
+def _layers(step: Step, x: Tensor) -> Tensor:
+    parts = PARTS[step.config.architecture.name]
+    x = parts.first(step, x)
+    for number in range(step.config.layers):
+        x = parts.layer(step, number, x)
+    return x
+
+
+def _head(step: Step, x: Tensor, table: Tensor) -> Tensor:
+    """Logits of what the layers gave; without a matrix of its own the head is the embedding's."""
+    last = norm(step, "output_norm", x)
+    if step.weights.has("output.weight"):
+        return linear(step, "output", last, step.config.vocabulary)
+    return last @ table.T
