@@ -126,8 +126,10 @@ from photic.nn.schedules import (
 )
 from photic.nn.step import (
     EvalStep,
+    TrainGraph,
     TrainStep,
     eval_step,
+    train_graph,
     train_step,
     trainable,
 )
@@ -222,6 +224,7 @@ __all__ = [
     "Tanh",
     "Tanhshrink",
     "TensorBoardLog",
+    "TrainGraph",
     "TrainStep",
     "Trainer",
     "TransformerEncoder",
@@ -232,6 +235,7 @@ __all__ = [
     "clip_grad_value",
     "eval_step",
     "read_checkpoint",
+    "train_graph",
     "train_step",
     "trainable",
 ]

@@ -186,6 +186,48 @@ class _Found:
     buffers: dict[str, Tensor] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class TrainGraph:
+    """A step of training as a graph: its results by name, the next value of each state."""
+
+    results: Mapping[str, Tensor]
+    updates: Mapping[Tensor, Tensor]
+    states: Trainable
+
+
+def train_graph(
+    model: Module,
+    loss_fn: Callable[..., Loss],
+    optimiser: OptimiserOf,
+    inputs: Inputs,
+    *,
+    clip_norm: float | None = None,
+    clip_value: float | None = None,
+    accumulate: int = 1,
+    compute: DTypeLike | None = None,
+    seed: int = 0,
+) -> TrainGraph:
+    """What ``train_step`` compiles; its arguments are explained there. BadArgument."""
+    _check_accumulate(accumulate)
+    states = _states(model)
+    key = random.fold_in(random.key(seed), states.count)
+    dtype = _compute(compute)
+
+    def batch(given: Mapping[str, Tensor], buffers: Mapping[str, Tensor], key: Tensor) -> _Found:
+        with building(states.current(buffers), key, dtype) as now:
+            results = _results(loss_fn(model, **given))
+            after = {name: now.current[id(states.held[name])] for name in buffers}
+        return _merged(states.parameters, results, after)
+
+    if accumulate == 1:
+        given = {name: input(name, shape, one) for name, (shape, one) in inputs.items()}
+        found = batch(given, states.buffers, key)
+    else:
+        found = _accumulated(batch, states, inputs, accumulate, key)
+    updates = _updates(states, optimiser, found, clip_norm, clip_value)
+    return TrainGraph(found.results, updates, states)
+
+
 def train_step(
     model: Module,
     loss_fn: Callable[..., Loss],
@@ -209,25 +251,19 @@ def train_step(
     products of layers are computed in it, parameters and moments stay as they are. Gradients are
     clipped by value first. ``search`` and ``target`` are those of ``ph.compile``. BadArgument.
     """
-    _check_accumulate(accumulate)
-    states = _states(model)
-    key = random.fold_in(random.key(seed), states.count)
-    dtype = _compute(compute)
-
-    def batch(given: Mapping[str, Tensor], buffers: Mapping[str, Tensor], key: Tensor) -> _Found:
-        with building(states.current(buffers), key, dtype) as now:
-            results = _results(loss_fn(model, **given))
-            after = {name: now.current[id(states.held[name])] for name in buffers}
-        return _merged(states.parameters, results, after)
-
-    if accumulate == 1:
-        given = {name: input(name, shape, one) for name, (shape, one) in inputs.items()}
-        found = batch(given, states.buffers, key)
-    else:
-        found = _accumulated(batch, states, inputs, accumulate, key)
-    updates = _updates(states, optimiser, found, clip_norm, clip_value)
-    program = compile(found.results, updates, search=search, target=target)
-    made = TrainStep(model, program, states.held)
+    graph = train_graph(
+        model,
+        loss_fn,
+        optimiser,
+        inputs,
+        clip_norm=clip_norm,
+        clip_value=clip_value,
+        accumulate=accumulate,
+        compute=compute,
+        seed=seed,
+    )
+    program = compile(graph.results, graph.updates, search=search, target=target)
+    made = TrainStep(model, program, graph.states.held)
     made.read_model()
     return made
 
