@@ -43,7 +43,7 @@ def endings() -> Iterator[None]:
     except KeyboardInterrupt:
         raise typer.Exit(Ending.INTERRUPTED) from None
     except BrokenPipeError:
-        _silence_stdout()
+        silence_stdout()
         raise typer.Exit(Ending.PIPE_CLOSED) from None
 
 
@@ -52,7 +52,7 @@ def _print_warning(message: Warning | str, *_: object, **__: object) -> None:
     print(f"warning: {message}", file=sys.stderr)
 
 
-def _silence_stdout() -> None:
+def silence_stdout() -> None:
     """Point stdout at nothing, so that the interpreter's last flush does not fail as well."""
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, sys.stdout.fileno())

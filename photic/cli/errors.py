@@ -1,4 +1,4 @@
-"""What is wrong with a file that a command was given; it follows ``photic/base/errors.py``."""
+"""What is wrong with what a command was given; they follow ``photic/base/errors.py``."""
 
 from __future__ import annotations
 
@@ -14,3 +14,26 @@ class FileKind(PhoticError):
     code = "P502"
     template = "{path} is {given}; photic compile reads {expected}"
     hint = "{help}"
+
+
+class ConversationFile(PhoticError):
+    code = "P503"
+    template = "{path} holds no conversation: {problem}"
+    hint = "/save writes such files"
+
+
+class CommandUnknown(PhoticError):
+    code = "P504"
+    template = "there is no command {given}; there are {expected}"
+    hint = "a message that begins with a slash is written with two"
+
+
+class CommandIncomplete(PhoticError):
+    code = "P505"
+    template = "{given} needs {expected}"
+
+
+class PeerMissing(PhoticError):
+    code = "P506"
+    template = "{name} cannot be run: {problem}"
+    hint = "{python} -m pip install {package} (it is built from source, which takes minutes)"

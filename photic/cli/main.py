@@ -6,12 +6,14 @@ Importing this file is cheap: whatever computes is imported by the command that 
 from __future__ import annotations
 
 import io
+import os
 import sys
 from typing import Annotated
 
 import typer
 
 from photic import __version__
+from photic.cli.chat import chat
 from photic.cli.compiling import compile_file
 from photic.cli.ending import Ending
 from photic.cli.explain import explain
@@ -28,6 +30,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("run")(run_model)
+app.command("chat")(chat)
 app.command("compile")(compile_file)
 app.command("tune")(tune)
 app.command("explain")(explain)
@@ -55,6 +58,7 @@ def photic(
     \b
     Examples:
       photic run smollm2-135m "Why is the sky blue?"
+      photic chat smollm2-135m
       photic tune smollm2-135m
       photic explain smollm2-135m
     """
@@ -62,12 +66,20 @@ def photic(
 
 def run() -> None:
     """The entry point of the installed ``photic`` script."""
+    _open_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without emoji still gets the answer
     try:
         app()
     except KeyboardInterrupt:
         sys.exit(Ending.INTERRUPTED)
+
+
+def _open_streams() -> None:
+    """Python has no stream where a shell closed it; what is written there is to be lost."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
 
 
 if __name__ == "__main__":

@@ -7,6 +7,11 @@ from typing import Annotated
 
 import typer
 
+from photic.base.errors import BadArgument
+from photic.base.settings import override_setting
+
+ANSWER_TOKENS = 512  # long enough for a page; the context may end an answer sooner
+
 
 def _finite(seconds: float | None) -> float | None:
     if seconds is not None and not 0 <= seconds < math.inf:
@@ -22,3 +27,34 @@ SearchSeed = Annotated[
     int, typer.Option("--seed", min=0, help="The seed of the search's random choices.")
 ]
 Context = Annotated[int | None, typer.Option(min=1, help="Tokens that prompt and answer may fill.")]
+Model = Annotated[str, typer.Argument(help="A model's name, or the path of a .gguf file.")]
+MaxTokens = Annotated[int, typer.Option(min=1, help="Stop after so many tokens.")]
+Temperature = Annotated[float, typer.Option(min=0, help="0 always takes the likeliest token.")]
+TopK = Annotated[int, typer.Option(min=0, help="Sample among the k likeliest tokens; 0 = all.")]
+TopP = Annotated[float, typer.Option(min=0, max=1, help="Sample among the likeliest tokens.")]
+MinP = Annotated[float, typer.Option(min=0, max=1, help="Drop tokens below this times the best.")]
+Penalty = Annotated[float, typer.Option(min=0, help="Above 1: avoid tokens already used.")]
+Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same answer.")]
+Stops = Annotated[list[str] | None, typer.Option("--stop", help="End at this text; repeatable.")]
+System = Annotated[str | None, typer.Option(help="The system message, in place of the model's.")]
+Threads = Annotated[int | None, typer.Option(min=1, help="Threads to compute with.")]
+ShowStats = Annotated[bool, typer.Option("--stats", help="Print speed and memory to stderr.")]
+Speculative = Annotated[
+    int,
+    typer.Option(
+        min=0, metavar="N", help="Draft up to N tokens at once from the text so far; 0 = none."
+    ),
+]
+
+
+def use_threads(threads: int | None) -> None:
+    """Compute with so many threads from now on; None leaves PHOTIC_THREADS as it is."""
+    if threads is not None:
+        override_setting("threads", str(threads))
+
+
+def checked_text(op: str, text: str) -> str:
+    """Bytes that are no UTF-8 reach Python as lone surrogates, by argument or by stdin."""
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise BadArgument(op=op, argument="the prompt", given="other bytes", expected="UTF-8 text")
+    return text

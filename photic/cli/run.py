@@ -7,41 +7,44 @@ stderr. Fetching, compiling and sampling are ``photic.language``'s.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from photic.base.errors import BadArgument
-from photic.base.settings import override_setting
+from photic.cli.answer import statistics, write_answer
 from photic.cli.ending import endings
-from photic.cli.options import Context, Search
+from photic.cli.options import (
+    ANSWER_TOKENS,
+    Context,
+    MaxTokens,
+    MinP,
+    Model,
+    Penalty,
+    Search,
+    Seed,
+    ShowStats,
+    Speculative,
+    Stops,
+    System,
+    Temperature,
+    Threads,
+    TopK,
+    TopP,
+    checked_text,
+    use_threads,
+)
 from photic.cli.progress import progress
 from photic.cli.show import showing
-from photic.cli.table import quantity
 
 if TYPE_CHECKING:
-    from photic.language.session import Session, Stats
+    from photic.language.session import Session
 
 FROM_STDIN = "-"
-ANSWER_TOKENS = 512  # long enough for a page; the context may end an answer sooner
 
-Model = Annotated[str, typer.Argument(help="A model's name, or the path of a .gguf file.")]
 Prompt = Annotated[
     str | None, typer.Argument(help='The prompt; "-", or leaving it out in a pipe, reads stdin.')
 ]
-MaxTokens = Annotated[int, typer.Option(min=1, help="Stop after so many tokens.")]
-Temperature = Annotated[float, typer.Option(min=0, help="0 always takes the likeliest token.")]
-TopK = Annotated[int, typer.Option(min=0, help="Sample among the k likeliest tokens; 0 = all.")]
-TopP = Annotated[float, typer.Option(min=0, max=1, help="Sample among the likeliest tokens.")]
-MinP = Annotated[float, typer.Option(min=0, max=1, help="Drop tokens below this times the best.")]
-Penalty = Annotated[float, typer.Option(min=0, help="Above 1: avoid tokens already used.")]
-Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same answer.")]
-Stops = Annotated[list[str] | None, typer.Option("--stop", help="End at this text; repeatable.")]
-System = Annotated[str | None, typer.Option(help="The system message, in place of the model's.")]
 Raw = Annotated[bool, typer.Option("--raw", help="Continue the prompt, without a chat template.")]
-Threads = Annotated[int | None, typer.Option(min=1, help="Threads to compute with.")]
-ShowStats = Annotated[bool, typer.Option("--stats", help="Print speed and memory to stderr.")]
 
 
 def run_model(
@@ -61,6 +64,7 @@ def run_model(
     threads: Threads = None,
     stats: ShowStats = False,
     search: Search = 0.0,
+    speculative: Speculative = 0,
 ) -> None:
     """Answer a prompt with a language model.
 
@@ -77,8 +81,7 @@ def run_model(
     """
     with endings(), showing():
         text = read_prompt(prompt)
-        if threads is not None:
-            override_setting("threads", str(threads))
+        use_threads(threads)
         from photic.language.sampling import SamplingOptions
 
         options = SamplingOptions(
@@ -89,7 +92,7 @@ def run_model(
             repetition_penalty=repetition_penalty,
             seed=seed,
         )
-        session = _open(model, context, search)
+        session = _open(model, context, search, speculative)
         pieces = session.generate(
             text,
             system=system,
@@ -103,60 +106,25 @@ def run_model(
             print(statistics(session.stats), file=sys.stderr)
 
 
-def _open(model: str, context: int | None, search: float) -> Session:
+def _open(model: str, context: int | None, search: float, speculative: int) -> Session:
     from photic.language.session import open_session
 
     with progress() as report:
-        return open_session(model, context=context, progress=report, search=search)
+        return open_session(
+            model, context=context, progress=report, search=search, speculative=speculative
+        )
 
 
 def read_prompt(given: str | None) -> str:
     """The prompt as given, or stdin's text without its last newline."""
+    if given in (None, FROM_STDIN) and sys.stdin is None:
+        raise typer.BadParameter("stdin is closed: give a prompt", param_hint="PROMPT")
     if given is None and sys.stdin.isatty():
         raise typer.BadParameter("give a prompt, or pipe one in", param_hint="PROMPT")
     if given is not None and given != FROM_STDIN:
-        return _checked(given)
+        return checked_text("run", given)
     text = sys.stdin.buffer.read().decode("utf-8", errors="surrogateescape")
-    text = _checked(text).removesuffix("\n").removesuffix("\r")
+    text = checked_text("run", text).removesuffix("\n").removesuffix("\r")
     if not text:
         raise typer.BadParameter("stdin holds no prompt", param_hint="PROMPT")
     return text
-
-
-def _checked(text: str) -> str:
-    """Bytes that are no UTF-8 reach Python as lone surrogates, by argument or by stdin."""
-    if any("\ud800" <= character <= "\udfff" for character in text):
-        raise BadArgument(
-            op="run", argument="the prompt", given="other bytes", expected="UTF-8 text"
-        )
-    return text
-
-
-def write_answer(pieces: Iterator[str]) -> None:
-    """Write each piece as it comes; the answer ends with a newline, also when interrupted."""
-    ends_line = False
-    try:
-        for piece in pieces:
-            sys.stdout.write(piece)
-            sys.stdout.flush()
-            ends_line = piece.endswith("\n") if piece else ends_line
-    finally:
-        if not ends_line:
-            sys.stdout.write("\n")
-
-
-def statistics(stats: Stats) -> str:
-    """Speed of both phases, why the answer ended, and the peak of memory."""
-    return "\n".join(
-        (
-            f"prompt: {_speed(stats.prompt_tokens, stats.prompt_seconds)}",
-            f"generation: {_speed(stats.generated_tokens, stats.generation_seconds)}",
-            f"ended by: {stats.finish_reason}",
-            f"peak memory: {quantity(stats.peak_bytes, 'B')}",
-        )
-    )
-
-
-def _speed(tokens: int, seconds: float) -> str:
-    rate = f"{tokens / seconds:.1f} tok/s" if seconds > 0 else "too fast to time"
-    return f"{tokens} tokens in {seconds:.2f} s, {rate}"

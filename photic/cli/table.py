@@ -16,6 +16,13 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(_line(line, widths) for line in lines)
 
 
+def columns(rows: Sequence[Sequence[str]]) -> str:
+    """Texts under each other, all to the left."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths)) for row in rows)
+    return "\n".join(line.rstrip() for line in lines)
+
+
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     first, *others = (
         cell.rjust(width) if column else cell.ljust(width)

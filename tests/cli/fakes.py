@@ -34,6 +34,9 @@ class FakeSession:
             generation_seconds=0.0,
             peak_bytes=412_000_000,
             finish_reason="stop",
+            cached_tokens=0,
+            drafted_tokens=0,
+            accepted_tokens=0,
         )
 
 
@@ -46,6 +49,7 @@ class FakeOpening:
     meanwhile: Callable[[], None] = lambda: None
     calls: list[tuple[str, int | None]] = field(default_factory=list)
     searches: list[tuple[float, int]] = field(default_factory=list)
+    drafts: list[int] = field(default_factory=list)
 
     def __call__(
         self,
@@ -55,9 +59,11 @@ class FakeOpening:
         progress: Callable[[str, int, int], None],
         search: float = 0.0,
         seed: int = 0,
+        speculative: int = 0,
     ) -> FakeSession:
         self.calls.append((model, context))
         self.searches.append((search, seed))
+        self.drafts.append(speculative)
         for stage in self.stages:
             progress(*stage)
         self.meanwhile()

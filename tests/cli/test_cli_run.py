@@ -8,6 +8,8 @@ import subprocess
 import sys
 import types
 import warnings
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from cli.fakes import FakeOpening, FakeSession
@@ -16,9 +18,11 @@ from typer.testing import CliRunner
 
 from photic.base.errors import PhoticWarning
 from photic.base.trace import emit
+from photic.cli.answer import statistics
 from photic.cli.main import app
 from photic.language.errors import ModelUnknown
 from photic.language.sampling import SamplingOptions
+from photic.language.session import Stats
 
 runner = CliRunner()
 
@@ -55,11 +59,12 @@ def test_every_option_reaches_the_session(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("PHOTIC_THREADS", "0")
     options = (
         "--max-tokens 7 --temperature 0.5 --top-k 40 --top-p 0.9 --min-p 0.05 --seed 3 --raw "
-        "--repetition-penalty 1.1 --stop END --stop STOP --system Short. --context 64 --threads 1"
+        "--repetition-penalty 1.1 --stop END --stop STOP --system Short. --context 64 --threads 1 "
+        "--speculative 4"
     )
     result = runner.invoke(app, ["run", "m", "Why?", *options.split()])
     assert result.exit_code == 0, result.output
-    assert opening.calls == [("m", 64)]
+    assert (opening.calls, opening.drafts) == ([("m", 64)], [4])
     assert os.environ["PHOTIC_THREADS"] == "1"
     assert session.calls == [
         {
@@ -136,11 +141,64 @@ def test_statistics_go_to_stderr(session: FakeSession) -> None:
     result = runner.invoke(app, ["run", "m", "Why?", "--stats"])
     assert result.stdout == "Because of light.\n"
     assert result.stderr.splitlines() == [
-        "prompt: 10 tokens in 0.50 s, 20.0 tok/s",
-        "generation: 3 tokens in 0.00 s, too fast to time",
+        "            tokens  seconds             tok/s",
+        "prompt          10     0.50              20.0",
+        "generation       3     0.00  too fast to time",
         "ended by: stop",
         "peak memory: 412.0 MB",
     ]
+
+
+def test_statistics_tell_what_the_cache_and_drafts_saved() -> None:
+    stats = Stats(30, 0.5, 8, 0.25, 1000, "length", cached_tokens=20, drafted_tokens=9)
+    lines = statistics(replace(stats, accepted_tokens=5)).splitlines()
+    assert lines[1].split() == ["prompt", "10", "0.50", "20.0"]
+    assert lines[3:] == [
+        "from the cache: 20 tokens of the prompt",
+        "drafts: 5 of 9 tokens were right",
+        "ended by: length",
+        "peak memory: 1.0 kB",
+    ]
+
+
+def test_a_full_disk_behind_stdout_is_a_users_error() -> None:
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("needs /dev/full")
+    with full.open("w") as stdout:
+        result = subprocess.run(
+            [sys.executable, "-c", fake_run("'a', 'b'", "")],
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+        )
+    assert result.returncode == 1
+    assert result.stderr == "error: [P305] stdout: no space left while writing a file\n"
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
+def test_a_closed_stream_is_no_fault_of_ours(closed: str) -> None:
+    code = fake_run("'a', 'b'", "")
+    result = subprocess.run(
+        ["sh", "-c", f'exec "$0" -c "$1" {closed}', sys.executable, code],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_a_prompt_from_a_closed_stdin_is_a_usage_error() -> None:
+    code = fake_run("'a'", "").replace('"Why?"', '"-"')
+    result = subprocess.run(
+        ["sh", "-c", 'exec "$0" -c "$1" <&-', sys.executable, code],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert result.returncode == 2
+    assert "stdin is closed" in result.stderr and "Traceback" not in result.stderr
 
 
 def test_a_log_file_gets_one_line_per_stage(monkeypatch: pytest.MonkeyPatch) -> None:
