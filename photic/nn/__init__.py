@@ -89,6 +89,11 @@ from photic.nn.layers_norms import (
     LayerNorm,
     RMSNorm,
 )
+from photic.nn.lora import (
+    Lora,
+    LoraOptions,
+    load_adapter,
+)
 from photic.nn.metrics import (
     CsvLog,
     JsonLog,
@@ -188,6 +193,8 @@ __all__ = [
     "Log",
     "LogSigmoid",
     "LogSoftmax",
+    "Lora",
+    "LoraOptions",
     "MaxPool1d",
     "MaxPool2d",
     "MaxPool3d",
@@ -234,6 +241,7 @@ __all__ = [
     "clip_grad_norm",
     "clip_grad_value",
     "eval_step",
+    "load_adapter",
     "read_checkpoint",
     "train_graph",
     "train_step",

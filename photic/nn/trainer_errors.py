@@ -17,5 +17,11 @@ class CheckpointMismatch(PhoticError):
     hint = "resume with the model, optimiser and data that the checkpoint was written with"
 
 
+class AdapterUnusable(PhoticError):
+    code = "P613"
+    template = "{path}: {what} is {given}, expected {expected}"
+    hint = "only plain LoRA adapters of linear layers are read"
+
+
 class CheckpointDamaged(PhoticWarning):
     """A checkpoint could not be read; an older one takes its place."""
