@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from photic.base.errors import BadArgument
-from photic.ir.dim import Dim, Int, bounds, exact_div, floordiv
+from photic.ir.dim import Dim, bounds, exact_div, floordiv
 from photic.ir.dtype import BOOL, INT64
 from photic.ir.view import Bound, Shape, View, axis_variables, composed
+from photic.tensor.axes import as_many, as_size, is_many
 from photic.tensor.creation import counted
 from photic.tensor.kernel_windows import CHANNEL_AXES, of_rank
 from photic.tensor.pooling import first_places, folded, lowest, p_norm
@@ -110,13 +111,14 @@ def _windows(view: View, axis: int, share: _Share) -> View:
 
 def _shares(op: str, x: Tensor, output_size: OutputSize) -> list[_Share]:
     """How each of the last axes is shared out. BadArgument."""
-    if output_size is None or isinstance(output_size, int | Int) or len(output_size) > x.ndim:
+    many = as_many(output_size)
+    if not is_many(output_size) or len(many) > x.ndim:
         expected = f"a size for each pooled axis, at most {x.ndim}"
         raise BadArgument(op=op, argument="output_size", given=output_size, expected=expected)
-    extents = x.shape[x.ndim - len(output_size) :]
+    extents = x.shape[x.ndim - len(many) :]
     made = []
-    for extent, size in zip(extents, output_size):
-        count = extent if size is None else size
+    for extent, size in zip(extents, many):
+        count = extent if size is None else as_size(op, "output_size", size)
         if bounds(count)[0] < (1 if count != 0 else 0):
             raise BadArgument(op=op, argument="output_size", given=count, expected="1 or more")
         made.append(_Share(extent, count, _longest(extent, count)))
@@ -184,7 +186,7 @@ def global_lp_pool(x: Value, norm_type: float = 2.0) -> Tensor:
 
 def _sizes(name: str, given: object, rank: int) -> object:
     """One size for each axis; one, or None, stands for all."""
-    many = list(given) if isinstance(given, Sequence) else [given] * rank
+    many = as_many(given) if is_many(given) else (given,) * rank
     if len(many) != rank:
         raise BadArgument(op=name, argument="output_size", given=given, expected=f"{rank} sizes")
     return many

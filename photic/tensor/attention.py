@@ -17,6 +17,7 @@ from photic.base.errors import BadArgument, ShapeMismatch
 from photic.ir.dim import Dim, bounds, exact_div
 from photic.ir.dtype import BOOL, FLOAT32, FLOAT64
 from photic.tensor.activations import tanh
+from photic.tensor.axes import as_integer, as_size
 from photic.tensor.creation import constant, counted
 from photic.tensor.linear import contracted
 from photic.tensor.primitive import accumulated, exp2, less, masked, negated, reciprocal, where
@@ -145,7 +146,10 @@ def _beside_sinks(scores: Tensor, top: Tensor, sinks: Value) -> Tensor:
 
 def _positional(rows: Dim, keys: Dim, causal: bool, window: Window | None) -> list[Tensor]:
     """What bounds the keys of a row: from above, from below."""
-    before, after = (None, None) if window is None else window
+    before, after = (
+        None if one is None else as_size("attention", "window", one)
+        for one in (window or (None, None))
+    )
     for one in (before, after):
         if one is not None and bounds(one)[0] < 0:
             raise BadArgument(
@@ -183,6 +187,7 @@ def alibi_slopes(heads: int) -> tuple[float, ...]:
     Powers of ``2**(-8/heads)`` for a power of two; else those of the next smaller one, and every
     second one of the next larger, as the authors' code has it.
     """
+    heads = as_integer("alibi_slopes", "heads", heads)
     if heads < 1:
         raise BadArgument(op="alibi_slopes", argument="heads", given=heads, expected="1 or more")
     whole = 1 << (heads.bit_length() - 1)

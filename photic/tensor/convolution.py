@@ -15,6 +15,7 @@ from photic.base.errors import BadArgument, ShapeMismatch
 from photic.forms import movement
 from photic.ir.dim import Dim, at_most, exact_div, floordiv, mod
 from photic.ir.dtype import BOOL, DType
+from photic.tensor.axes import as_integer
 from photic.tensor.kernel_windows import (
     CHANNEL_AXES,
     Padding,
@@ -49,6 +50,7 @@ def conv(
     op = "conv"
     (a, w, *rest), dtype = _widened(op, x, weight, bias)
     lead, rank = _axes(op, a, w)
+    groups = as_integer(op, "groups", groups)
     if a.shape[lead] != w.shape[1] * groups:
         raise ShapeMismatch(op=op, left=a.shape, right=w.shape)
     windows = windows_of(op, a.shape[lead + 1 :], w.shape[2:], stride, padding, dilation)
@@ -106,6 +108,7 @@ def conv_transpose(
     lead, rank = _axes(op, a, w)
     if a.shape[lead] != w.shape[0]:
         raise ShapeMismatch(op=op, left=a.shape, right=w.shape)
+    groups = as_integer(op, "groups", groups)
     outputs = w.shape[1] * groups
     axes = _phases(a.shape[lead + 1 :], w.shape[2:], stride, padding, output_padding, dilation)
     kernel = _by_output(op, w, groups)

@@ -119,8 +119,8 @@ def histogram(
     """
     value = tensor(x, "histogram")
     wide = ravel(value).astype(FLOAT64)
-    if isinstance(bins, int):
-        edges, places = _equal_intervals(wide, bins, range)
+    if isinstance(bins, int | np.integer):
+        edges, places = _equal_intervals(wide, int(bins), range)
     else:
         edges = _edges(bins)
         places = _between(wide, edges)

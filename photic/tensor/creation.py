@@ -17,6 +17,7 @@ from photic.ir import dim as dims
 from photic.ir import graph, view
 from photic.ir.dim import Dim, Int
 from photic.ir.dtype import DType, dtype_of
+from photic.tensor.axes import as_integer, as_size, as_sizes
 from photic.tensor.tensor import (
     Array,
     DTypeLike,
@@ -35,14 +36,12 @@ from photic.tensor.tensor import (
 
 def dim(name: str, low: int, high: int) -> Int:
     """A symbolic size, ``low <= size <= high`` (both included, ``low >= 0``)."""
-    return dims.symbol(name, low, high)
+    return dims.symbol(name, *(as_integer("dim", "range", one) for one in (low, high)))
 
 
 def checked_shape(op: str, shape: Dim | Sequence[Dim]) -> view.Shape:
     """A shape as a tuple; BadArgument for a negative or non-integer size."""
-    if isinstance(shape, int | np.integer | Int):
-        shape = (shape,)
-    sizes: view.Shape = tuple(one if isinstance(one, Int) else int(one) for one in shape)
+    sizes = as_sizes(op, "shape", shape)
     if any(dims.bounds(one)[1] < 0 for one in sizes):
         raise BadArgument(op=op, argument="shape", given=sizes, expected="sizes of 0 or more")
     return sizes
@@ -85,7 +84,7 @@ def constant(value: Array | Scalar | Sequence[object], dtype: DTypeLike | None =
 
 def size(extent: Dim) -> Tensor:
     """The number that a symbolic size has at the call, as int64 of rank 0."""
-    return size_value(extent)
+    return size_value(as_size("size", "extent", extent))
 
 
 # --- filled ---------------------------------------------------------------------------------
@@ -137,10 +136,11 @@ def empty_like(x: Tensor, dtype: DTypeLike | None = None) -> Tensor:
 
 def counted(start: Dim, stop: Dim) -> Tensor:
     """The int64 numbers ``start, ..., stop - 1`` as a window of iota (``0 <= start <= stop``)."""
-    numbers = whole(graph.iota_node(stop))
-    if start == 0:
+    first, end = (as_size("counted", "range", one) for one in (start, stop))
+    numbers = whole(graph.iota_node(end))
+    if first == 0:
         return numbers
-    return seen(numbers, movement.shrink(numbers.operand.view, 0, start, 1, stop - start))
+    return seen(numbers, movement.shrink(numbers.operand.view, 0, first, 1, end - first))
 
 
 def arange(
@@ -157,7 +157,8 @@ def arange(
     first, last = (0, start) if stop is None else (start, stop)
     if any(isinstance(one, float | np.floating) for one in (first, last, step)):
         return _float_steps(first, last, step, dtype or "float32")  # type: ignore[arg-type]
-    return _whole_steps(first, last, step, dtype or "int64")  # type: ignore[arg-type]
+    start, stop = (as_size("arange", "range", one) for one in (first, last))
+    return _whole_steps(start, stop, as_integer("arange", "step", step), dtype or "int64")
 
 
 def _float_steps(first: float, last: float, step: float, dtype: DTypeLike) -> Tensor:
@@ -175,12 +176,12 @@ def _float_steps(first: float, last: float, step: float, dtype: DTypeLike) -> Te
 
 
 def _whole_steps(first: Dim, last: Dim, step: int, dtype: DTypeLike) -> Tensor:
-    if not isinstance(step, int | np.integer) or step == 0:
+    if step == 0:
         raise BadArgument(op="arange", argument="step", given=step, expected="an integer, not 0")
-    count = _steps(first, last, int(step))
+    count = _steps(first, last, step)
     if step == 1 and dims.at_most(0, first):
         return counted(first, first + count).astype(dtype)
-    numbers = counted(0, count) * int(step) + size_value(first)
+    numbers = counted(0, count) * step + size_value(first)
     return numbers.astype(dtype)
 
 
@@ -229,9 +230,10 @@ def geomspace(
 
 def eye(rows: Dim, columns: Dim | None = None, k: int = 0, dtype: DTypeLike = "float32") -> Tensor:
     """1 on the diagonal ``column - row == k``, 0 elsewhere."""
-    width = rows if columns is None else columns
-    right, below = max(0, -k), max(0, k)
-    across, down = counted(right, width + right), counted(below, rows + below)
+    height, width = as_sizes("eye", "size", (rows, rows if columns is None else columns))
+    place = as_integer("eye", "k", k)
+    right, below = max(0, -place), max(0, place)
+    across, down = counted(right, width + right), counted(below, height + below)
     return (across == down[:, None]).astype(dtype)
 
 

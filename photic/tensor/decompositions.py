@@ -15,6 +15,7 @@ from photic.base.errors import BadArgument, ShapeMismatch
 from photic.forms import movement
 from photic.ir.dim import Dim
 from photic.ir.dtype import INT64
+from photic.tensor.axes import as_integer
 from photic.tensor.compare import equal, less_equal, not_equal
 from photic.tensor.creation import counted, eye
 from photic.tensor.diagonals import diagonal_length, tril, triu
@@ -282,8 +283,7 @@ def matrix_power(a: Value, n: int) -> Tensor:
     """
     given = tensor(a, "matrix_power")
     size = checked_square("matrix_power", given)
-    if not isinstance(n, int):
-        raise BadArgument(op="matrix_power", argument="n", given=n, expected="an integer")
+    n = as_integer("matrix_power", "n", n)
     value = given.astype(accumulated(given.dtype))
     if n < 0:
         inverse = matrix_power(inv(value), -n)

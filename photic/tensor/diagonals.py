@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from photic.base.errors import BadArgument, ShapeMismatch
 from photic.ir.dim import Dim, at_most
 from photic.ir.view import Bound, View, axis_variables, composed
-from photic.tensor.axes import checked_axis
+from photic.tensor.axes import as_integer, checked_axis
 from photic.tensor.creation import counted
 from photic.tensor.primitive import less, negated, where
 from photic.tensor.reductions import sum as total
@@ -60,7 +60,7 @@ def diagonal(x: Value, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tenso
     """
     value = tensor(x, "diagonal")
     axes = checked_axes("diagonal", (axis1, axis2), value.ndim)
-    return moved(value, _diagonal, axes[0], axes[1], offset)
+    return moved(value, _diagonal, axes[0], axes[1], as_integer("diagonal", "offset", offset))
 
 
 def _diagonal(view: View, first: int, second: int, offset: int) -> View:
@@ -107,6 +107,7 @@ def diag_embed(x: Value, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Ten
     value = tensor(x, "diag_embed")
     checked_axis("diag_embed", -1, value.ndim)
     axes = checked_axes("diag_embed", (dim1, dim2), value.ndim + 1)
+    offset = as_integer("diag_embed", "offset", offset)
     extent = value.shape[-1] + abs(offset)
     return _set_diagonal(in_dtype(0, value.dtype), value, (extent, extent), offset, axes)
 
@@ -154,4 +155,5 @@ def diagonal_scatter(x: Value, src: Value, offset: int = 0, dim1: int = 0, dim2:
     if part.ndim and part.shape != shape:
         raise ShapeMismatch(op="diagonal_scatter", left=shape, right=part.shape)
     sizes = value.shape[axes[0]], value.shape[axes[1]]
+    offset = as_integer("diagonal_scatter", "offset", offset)
     return _set_diagonal(value, expanded(part, shape), sizes, offset, axes)

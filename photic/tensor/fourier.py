@@ -93,7 +93,7 @@ def _line(op: str, x: Complex, n: int | None, axis: int) -> _Line:
     if parts[0].shape != parts[-1].shape:
         raise ShapeMismatch(op=op, left=parts[0].shape, right=parts[1].shape)
     place = checked_axis(op, axis, parts[0].ndim)
-    length = fixed(op, parts[0].shape[place]) if n is None else n
+    length = fixed(op, parts[0].shape[place] if n is None else n)
     if length < 1:
         raise BadArgument(op=op, argument="length", given=length, expected="1 or more")
     laid = [_fitted(moveaxis(one, place, -1), length) for one in parts]
@@ -142,7 +142,7 @@ def irfft(x: Complex, n: int | None = None, axis: int = -1, norm: str = "backwar
     parts = x if isinstance(x, tuple) else (x,)
     first = tensor(parts[0], "irfft")
     place = checked_axis("irfft", axis, first.ndim)
-    length = 2 * (fixed("irfft", first.shape[place]) - 1) if n is None else n
+    length = 2 * (fixed("irfft", first.shape[place]) - 1) if n is None else fixed("irfft", n)
     if length < 1:
         raise BadArgument(op="irfft", argument="length", given=length, expected="1 or more")
     line = _line("irfft", x, length // 2 + 1, place)

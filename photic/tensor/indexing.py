@@ -16,7 +16,7 @@ from photic.forms import movement
 from photic.ir.dim import Dim, bounds, product
 from photic.ir.dtype import INT64
 from photic.ir.view import Shape, View
-from photic.tensor.axes import checked_axis
+from photic.tensor.axes import as_size, checked_axis
 from photic.tensor.compare import equal
 from photic.tensor.creation import counted
 from photic.tensor.primitive import less, masked, negated, reduced, where
@@ -159,8 +159,9 @@ def narrow(x: Value, dim: int, start: Dim | Tensor, length: Dim) -> Tensor:
     axis = checked_axis("narrow", dim, value.ndim)
     if isinstance(start, Tensor):
         return take(value, index_tensor("narrow", start) + counted(0, length), axis)
-    first = start + value.shape[axis] if isinstance(start, int) and start < 0 else start
-    return window(value, axis, first, first + length, "narrow")
+    first, count = (as_size("narrow", "start, length", one) for one in (start, length))
+    first = first + value.shape[axis] if isinstance(first, int) and first < 0 else first
+    return window(value, axis, first, first + count, "narrow")
 
 
 def embedding(indices: Value, table: Value) -> Tensor:
@@ -279,7 +280,7 @@ def update(old: Value, new: Value, start: Dim, axis: int) -> Tensor:
     """
     value = tensor(old, "update")
     part = tensor(new, "update").astype(value.dtype)
-    place = checked_axis("update", axis, value.ndim)
+    place, start = checked_axis("update", axis, value.ndim), as_size("update", "start", start)
     if bounds(start)[0] < 0:
         raise BadArgument(op="update", argument="start", given=start, expected="0 or more")
     extent, length = value.shape[place], part.shape[place]

@@ -15,7 +15,8 @@ from typing import ParamSpec, TypeAlias, TypeVar
 
 from photic.base.errors import BadArgument
 from photic.forms import movement
-from photic.ir.dim import Dim, Int, at_most, bounds, floordiv
+from photic.ir.dim import Dim, at_most, bounds, floordiv
+from photic.tensor.axes import as_integer, as_many, as_sizes, is_many
 from photic.tensor.errors import UnknownSize
 from photic.tensor.padding import pad
 from photic.tensor.shapes import moved
@@ -56,19 +57,19 @@ class Window:
 
 def per_axis(op: str, argument: str, given: Sizes, rank: int, least: int) -> tuple[int, ...]:
     """One integer for each of ``rank`` axes, at least ``least``; one number stands for all."""
-    many = (given,) * rank if isinstance(given, int) else tuple(given)
-    are_integers = all(isinstance(one, int) for one in many)
-    if len(many) != rank or not are_integers or any(one < least for one in many):
+    many = [as_integer(op, argument, one) for one in as_many(given)]
+    many = many if is_many(given) else many * rank
+    if len(many) != rank or any(one < least for one in many):
         expected = f"one integer or {rank}, each {least} or more"
         raise BadArgument(op=op, argument=argument, given=given, expected=expected)
-    return many
+    return tuple(many)
 
 
 def padding_pairs(op: str, given: Padding, rank: int) -> list[tuple[Dim, Dim]]:
     """(before, after) for each axis; a number stands for both, one number for all axes."""
-    many = (given,) * rank if isinstance(given, int | str) else tuple(given)
-    pairs = [(one, one) if isinstance(one, int | Int) else one for one in many]
-    couples = [(one[0], one[1]) for one in pairs if isinstance(one, tuple | list) and len(one) == 2]
+    many = as_many(given) if is_many(given) else (given,) * rank
+    pairs = [as_sizes(op, "padding", one if is_many(one) else (one, one)) for one in many]
+    couples = [(one[0], one[1]) for one in pairs if len(one) == 2]
     if len(couples) != rank or any(bounds(width)[0] < 0 for one in couples for width in one):
         expected = f"a number or {rank}, or {rank} pairs (before, after), 0 or more"
         raise BadArgument(op=op, argument="padding", given=given, expected=expected)
@@ -194,7 +195,6 @@ def over_last(rank: int, function: Callable[_P, _R]) -> Callable[_P, _R]:
     """``function`` over exactly ``rank`` axes: one ``kernel_size`` may stand for all of them."""
 
     def sizes(name: str, given: object, rank: int) -> object:
-        assert isinstance(given, int | Sequence)
-        return per_axis(name, "kernel_size", given, rank, 1)
+        return per_axis(name, "kernel_size", given, rank, 1)  # type: ignore[arg-type]
 
     return of_rank(rank, function, "kernel_size", sizes)

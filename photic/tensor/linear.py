@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from photic.base.errors import BadArgument, ShapeMismatch
 from photic.ir.dim import bounds, mul
 from photic.ir.dtype import FLOAT32, DType
-from photic.tensor.axes import checked_axis
+from photic.tensor.axes import as_integer, checked_axis
 from photic.tensor.diagonals import diagonal
 from photic.tensor.primitive import accumulated, apply, numbers_together, reduced
 from photic.tensor.shapes import (
@@ -103,8 +103,12 @@ def tensordot(left: Value, right: Value, axes: int | tuple[Axes, Axes] = 2) -> T
     Raises ShapeMismatch; AxisOutOfRange; BadArgument for an axis twice or lists of two lengths.
     """
     (a, b), first = _in_accumulator("tensordot", left, right)
-    if isinstance(axes, int):
-        axes = (range(a.ndim - axes, a.ndim), range(axes))
+    if not isinstance(axes, Sequence):
+        count = as_integer("tensordot", "axes", axes)
+        if not 0 <= count <= min(a.ndim, b.ndim):
+            expected = f"0..{min(a.ndim, b.ndim)}"
+            raise BadArgument(op="tensordot", argument="axes", given=count, expected=expected)
+        axes = (range(a.ndim - count, a.ndim), range(count))
     gone_a = checked_axes("tensordot", axes[0], a.ndim)
     gone_b = checked_axes("tensordot", axes[1], b.ndim)
     if len(gone_a) != len(gone_b):
@@ -140,12 +144,12 @@ def cross(left: Value, right: Value, axis: int = -1) -> Tensor:
 
     Raises BadArgument for another size, DtypeMismatch for two bools.
     """
+    for one in (tensor(left, "cross"), tensor(right, "cross")):
+        extent = one.shape[checked_axis("cross", axis, one.ndim)]
+        if extent != 3:
+            raise BadArgument(op="cross", argument=f"axis {axis}", given=extent, expected="size 3")
     (a, b), first = _in_accumulator("cross", *numbers_together("cross", left, right))
     place = checked_axis("cross", axis, a.ndim)
-    if a.shape[place] != 3:
-        raise BadArgument(
-            op="cross", argument=f"axis {axis}", given=a.shape[place], expected="size 3"
-        )
     turned = roll(a, -1, place) * roll(b, -2, place) - roll(a, -2, place) * roll(b, -1, place)
     return turned.astype(first.dtype)
 

@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from photic.base.errors import BadArgument, ShapeMismatch
 from photic.ir import graph, view
 from photic.ir.dim import Dim
+from photic.tensor.axes import as_size
 from photic.tensor.reductions import over_axes
 from photic.tensor.running import total_dtype
 from photic.tensor.shapes import concat, moveaxis, reshape, window
@@ -81,6 +82,7 @@ def _handles(nodes: Sequence[graph.Node]) -> Tensors:
 
 
 def _trips(rows: Sequence[Tensor], trips: Dim | None) -> Dim:
+    trips = None if trips is None else as_size("scan", "trips", trips)
     for one in rows:
         if one.ndim == 0:
             raise BadArgument(op="scan", argument="sequence", given="rank 0", expected="an axis")

@@ -15,6 +15,7 @@ import numpy as np
 from photic.base.errors import BadArgument
 from photic.forms import movement
 from photic.ir.dim import Dim, exact_div, product
+from photic.tensor.axes import as_integer
 from photic.tensor.compare import maximum, not_equal
 from photic.tensor.elementary import rsqrt
 from photic.tensor.powers import power
@@ -109,6 +110,7 @@ def group_norm(
     """
     given, value = _wide(x, "group_norm")
     _require_channels("group_norm", value, 2)
+    groups = as_integer("group_norm", "groups", groups)
     each = exact_div(value.shape[1], groups) if groups > 0 else None
     if each is None:
         raise BadArgument(
@@ -220,6 +222,7 @@ def local_response_norm(
     """
     given, value = _wide(x, "local_response_norm")
     _require_channels("local_response_norm", value, 2)
+    size = as_integer("local_response_norm", "size", size)
     if size < 1:
         raise BadArgument(
             op="local_response_norm", argument="size", given=size, expected="1 or more"

@@ -15,7 +15,7 @@ from photic.base.errors import BadArgument
 from photic.forms import movement
 from photic.ir.dim import Dim, bounds, floordiv, product
 from photic.ir.dtype import FLOAT32, INT32, INT64, UINT8, DType
-from photic.tensor.axes import checked_axis
+from photic.tensor.axes import as_integer, checked_axis
 from photic.tensor.compare import equal, reversed_order
 from photic.tensor.creation import counted
 from photic.tensor.indexing import looked_up
@@ -259,10 +259,10 @@ def topk(
     """
     value = tensor(x, "topk")
     place = checked_axis("topk", axis, value.ndim)
-    extent = value.shape[place]
-    if not isinstance(k, int) or k < 0 or k > bounds(extent)[0]:
+    extent, count = value.shape[place], as_integer("topk", "k", k)
+    if count < 0 or count > bounds(extent)[0]:
         raise BadArgument(op="topk", argument="k", given=k, expected=f"0..{bounds(extent)[0]}")
-    lines, places = _first(value, place, k, largest)
+    lines, places = _first(value, place, count, largest)
     found = (at_places(lines, places), places.astype(INT64))
     values, indices = (from_lines(one, value, place) for one in found)
     return values, indices

@@ -17,7 +17,7 @@ from photic.base.errors import BadArgument
 from photic.forms import movement
 from photic.ir.dim import Dim, Int, at_most, bounds
 from photic.ir.dtype import BOOL
-from photic.tensor.axes import checked_axis
+from photic.tensor.axes import as_size, checked_axis
 from photic.tensor.compare import clip
 from photic.tensor.creation import counted
 from photic.tensor.indexing import take
@@ -39,7 +39,11 @@ def pad(x: Value, pad_width: PadWidth, mode: str = "constant", constant_values: 
     an axis that may be empty holds 0 around it in modes other than constant. BadArgument.
     """
     value = tensor(x, "pad")
-    widths = _pairs("pad_width", pad_width, value.ndim)
+    pairs = _pairs("pad_width", pad_width, value.ndim)
+    widths = [
+        (as_size("pad", "pad_width", before), as_size("pad", "pad_width", after))
+        for before, after in pairs
+    ]
     for axis, (before, after) in enumerate(widths):
         if bounds(value.shape[axis] + before + after)[1] < 0:
             raise BadArgument(
@@ -81,7 +85,6 @@ def _is_one(given: Any) -> bool:
 def _pair(argument: str, given: Any) -> tuple[Any, Any]:
     """One number for both sides, or one for each."""
     both = [given] if _is_one(given) else list(given)
-    both = [int(one) if isinstance(one, np.integer) else one for one in both]
     if len(both) not in (1, 2):
         raise BadArgument(op="pad", argument=argument, given=given, expected="(before, after)")
     return both[0], both[-1]

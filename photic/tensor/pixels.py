@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from photic.base.errors import BadArgument
 from photic.ir.dim import Dim, exact_div
+from photic.tensor.axes import as_integer
 from photic.tensor.resize_places import named
 from photic.tensor.shapes import reshape, transpose
 from photic.tensor.tensor import Tensor, Value, tensor
@@ -45,12 +46,14 @@ def channel_shuffle(x: Value, groups: int) -> Tensor:
         given, expected = f"of shape {value.shape}", "(batch, channels, ...)"
         raise BadArgument(op="channel_shuffle", argument="x", given=given, expected=expected)
     batch, channels, *rest = value.shape
+    groups = as_integer("channel_shuffle", "groups", groups)
     each = _part("channel_shuffle", channels, groups)
     split = reshape(value, (batch, groups, each, *rest))
     return reshape(transpose(split, [0, 2, 1, *range(3, split.ndim)]), value.shape)
 
 
 def _to_pixels(op: str, x: Tensor, factor: int, squares_first: bool) -> Tensor:
+    factor = as_integer(op, "factor", factor)
     lead, channels, height, width = _image(op, x, factor)
     left = _part(op, channels, factor * factor)
     inner = (factor, factor, left) if squares_first else (left, factor, factor)
@@ -62,6 +65,7 @@ def _to_pixels(op: str, x: Tensor, factor: int, squares_first: bool) -> Tensor:
 
 
 def _to_channels(op: str, x: Tensor, factor: int, squares_first: bool) -> Tensor:
+    factor = as_integer(op, "factor", factor)
     lead, channels, height, width = _image(op, x, factor)
     rows, columns = _part(op, height, factor), _part(op, width, factor)
     split = reshape(x, (*x.shape[:lead], channels, rows, factor, columns, factor))

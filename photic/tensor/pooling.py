@@ -15,6 +15,7 @@ from photic.base.errors import BadArgument, ShapeMismatch
 from photic.ir.dim import Dim, product
 from photic.ir.dtype import INT64, DType
 from photic.ir.view import Shape
+from photic.tensor.axes import as_many, as_sizes, is_many
 from photic.tensor.compare import equal, is_number
 from photic.tensor.creation import counted
 from photic.tensor.indexing import looked_up
@@ -57,10 +58,11 @@ def folded(op: str, x: Tensor, count: int) -> Tensor:
 
 def _sizes(op: str, x: Tensor, kernel_size: Sizes) -> tuple[int, ...]:
     """A size for each pooled axis. BadArgument."""
-    if isinstance(kernel_size, int) or not 0 < len(kernel_size) <= x.ndim:
+    count = len(as_many(kernel_size))
+    if not is_many(kernel_size) or not 0 < count <= x.ndim:
         expected = f"a size for each pooled axis, at most {x.ndim}"
         raise BadArgument(op=op, argument="kernel_size", given=kernel_size, expected=expected)
-    return per_axis(op, "kernel_size", kernel_size, len(kernel_size), 1)
+    return per_axis(op, "kernel_size", kernel_size, count, 1)
 
 
 def _windows(
@@ -163,7 +165,7 @@ def max_unpool(
     extents = value.shape[first:]
     axes = zip(extents, sizes, steps, around)
     made: Shape = tuple((n - 1) * step - 2 * width + size for n, size, step, width in axes)
-    made = made if output_size is None else tuple(output_size)[-rank:]
+    made = made if output_size is None else as_sizes(op, "output_size", output_size)[-rank:]
     count, total = product(extents), product(made)
     lines = reshape(places.astype(INT64), (*value.shape[:first], 1, count))
     # which value comes to each place: the last one's number from 1 on, 0 for none

@@ -8,14 +8,18 @@ import numpy as np
 import numpy.typing as npt
 
 from photic.base.errors import BadArgument
-from photic.ir.dim import Dim, Int, mul
-from photic.tensor.axes import checked_axis
-from photic.tensor.creation import checked_shape
-from photic.tensor.indexing import take
+from photic.ir.dim import Dim, mul
+from photic.tensor.axes import as_size, checked_axis, is_many
+from photic.tensor.compare import maximum
+from photic.tensor.creation import checked_shape, counted
+from photic.tensor.errors import SizeOfMask
+from photic.tensor.indexing import index_tensor, take
+from photic.tensor.running import cumsum
+from photic.tensor.searching import searchsorted
 from photic.tensor.shapes import expand_dims, ravel, repeated_whole, reshape
 from photic.tensor.tensor import Array, Tensor, Value, expanded, fixed, tensor
 
-Repeats = Dim | Sequence[int] | Array
+Repeats = Dim | Sequence[int] | Array | Tensor
 
 
 def tile(x: Value, reps: Dim | Sequence[Dim]) -> Tensor:
@@ -30,19 +34,28 @@ def tile(x: Value, reps: Dim | Sequence[Dim]) -> Tensor:
     return value
 
 
-def repeat(x: Value, repeats: Repeats, axis: int | None = None) -> Tensor:
+def repeat(
+    x: Value,
+    repeats: Repeats,
+    axis: int | None = None,
+    total_repeat_length: Dim | None = None,
+) -> Tensor:
     """Each element ``repeats`` times in a row along an axis; of all elements for None.
 
-    ``repeats`` may be a list or an array known now, with a number for each place of the axis.
-    BadArgument, UnknownSize.
+    ``repeats`` may be a list or an array known now, with a number for each place of the axis, or an
+    integer tensor: then ``total_repeat_length`` is the size of the result. What is beyond it is
+    lost; past the last element stands 0. A number below 0 counts as 0. BadArgument, DtypeMismatch,
+    SizeOfMask without that size, UnknownSize.
     """
     value = tensor(x, "repeat")
     if axis is None:
-        return repeat(ravel(value), repeats, 0)
+        return repeat(ravel(value), repeats, 0, total_repeat_length)
     place = checked_axis("repeat", axis, value.ndim)
-    if not isinstance(repeats, int | np.integer | Int):
+    if isinstance(repeats, Tensor) or total_repeat_length is not None:
+        return _repeated_by_data(value, repeats, place, total_repeat_length)
+    if is_many(repeats):
         return _repeated_each(value, np.asarray(repeats).astype(np.int64), place)
-    (times,) = checked_shape("repeat", repeats)
+    (times,) = checked_shape("repeat", as_size("repeat", "repeats", repeats))
     before, extent, after = value.shape[:place], value.shape[place], value.shape[place + 1 :]
     laid = expanded(expand_dims(value, place + 1), (*before, extent, times, *after))
     return reshape(laid, (*before, mul(extent, times), *after))
@@ -57,6 +70,17 @@ def _repeated_each(x: Tensor, counts: npt.NDArray[np.int64], axis: int) -> Tenso
     return take(x, np.repeat(np.arange(extent), counts), axis)
 
 
-def repeat_interleave(x: Value, repeats: Repeats, dim: int | None = None) -> Tensor:
+def _repeated_by_data(x: Tensor, counts: Repeats, axis: int, size: Dim | None) -> Tensor:
+    """The element at place k of the result is the one before which at most k others were laid."""
+    given = index_tensor("repeat", counts)
+    if size is None:
+        raise SizeOfMask(op="repeat", shape=given.shape)
+    ends = cumsum(maximum(expanded(given, (x.shape[axis],)), 0), 0)
+    return take(x, searchsorted(ends, counted(0, size), "right"), axis)
+
+
+def repeat_interleave(
+    x: Value, repeats: Repeats, dim: int | None = None, output_size: Dim | None = None
+) -> Tensor:
     """PyTorch's name of ``repeat``."""
-    return repeat(x, repeats, dim)
+    return repeat(x, repeats, dim, output_size)

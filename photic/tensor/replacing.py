@@ -5,7 +5,7 @@ from __future__ import annotations
 from photic.base.errors import BadArgument, ShapeMismatch
 from photic.ir.dim import Dim
 from photic.ir.dtype import BOOL
-from photic.tensor.axes import checked_axis
+from photic.tensor.axes import as_integer, as_size, checked_axis
 from photic.tensor.primitive import where
 from photic.tensor.shapes import expand_dims, moved
 from photic.tensor.slicing import apart, selected, slice_of
@@ -25,7 +25,10 @@ def slice_scatter(
     BadArgument, ShapeMismatch.
     """
     value = tensor(x, "slice_scatter")
-    axis = checked_axis("slice_scatter", dim, value.ndim)
+    axis, step = (
+        checked_axis("slice_scatter", dim, value.ndim),
+        as_integer("slice_scatter", "step", step),
+    )
     if step < 1:
         raise BadArgument(op="slice_scatter", argument="step", given=step, expected="1 or more")
     first, length = slice_of(value.shape[axis], start, end, step)
@@ -36,8 +39,9 @@ def select_scatter(x: Value, src: Value, dim: int, index: Dim) -> Tensor:
     """``x`` with the slice at one place of an axis replaced. BadArgument, ShapeMismatch."""
     value = tensor(x, "select_scatter")
     axis = checked_axis("select_scatter", dim, value.ndim)
-    selected(value, axis, index)  # refuses a place outside
-    first = index + value.shape[axis] if isinstance(index, int) and index < 0 else index
+    place = as_size("select_scatter", "index", index)
+    selected(value, axis, place)  # refuses a place outside
+    first = place + value.shape[axis] if isinstance(place, int) and place < 0 else place
     part = in_dtype(src, value.dtype)
     part = expand_dims(part, axis) if part.ndim else part
     return _replaced(value, part, axis, first, 1, 1)

@@ -12,10 +12,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeAlias
 
+import numpy as np
+
 from photic.base.errors import BadArgument
 from photic.forms import movement
-from photic.ir.dim import Dim, Int, at_most
+from photic.ir.dim import Dim, at_most
 from photic.tensor.adaptive import adaptive_avg_pool
+from photic.tensor.axes import as_many, as_size, is_many
 from photic.tensor.indexing import looked_up
 from photic.tensor.kernel_windows import CHANNEL_AXES
 from photic.tensor.primitive import accumulated, as_float, constant_like, reduced, where
@@ -134,30 +137,35 @@ def _sized(
     if (size is None) == (scale_factor is None):
         expected = "one of size and scale_factor"
         raise BadArgument(op=op, argument="size", given=size, expected=expected)
-    sizes = (size,) * rank if isinstance(size, int | Int) else size
-    scales = (scale_factor,) * rank if isinstance(scale_factor, int | float) else scale_factor
-    given = sizes if scales is None else scales
-    assert given is not None
-    if len(given) != rank:
+    given = size if scale_factor is None else scale_factor
+    many = as_many(given) if is_many(given) else (given,) * rank
+    if len(many) != rank:
         raise BadArgument(op=op, argument="size", given=given, expected=f"{rank} of them")
+    sizes = many if scale_factor is None else None
+    scales = None if scale_factor is None else _scales(op, many)
     made = _planned(op, extents, sizes, scales, keeps_scale=not recompute)
     return dict(enumerate(made, start=CHANNEL_AXES))
+
+
+def _scales(op: str, given: Sequence[object]) -> list[float]:
+    """Scales as Python's numbers, which a fraction of NumPy's would not be. BadArgument."""
+    if not all(isinstance(one, int | float | np.number) and one > 0 for one in given):
+        raise BadArgument(op=op, argument="scale", given=given, expected="numbers above 0")
+    return [float(one) for one in given]  # type: ignore[arg-type]
 
 
 def _planned(
     op: str,
     extents: Sequence[Dim],
-    sizes: Sequence[Dim] | None,
+    sizes: Sequence[object] | None,
     scales: Sequence[float] | None,
     keeps_scale: bool,
 ) -> list[Resized]:
     """Each axis with its new size, and how far apart its places are. BadArgument."""
     made = []
     for k, extent in enumerate(extents):
-        if scales is not None and not scales[k] > 0:
-            raise BadArgument(op=op, argument="scale", given=scales[k], expected="above 0")
         if sizes is not None:
-            new = sizes[k]
+            new = as_size(op, "size", sizes[k])
         else:
             assert scales is not None
             new = scaled_size(op, extent, scales[k])
@@ -206,7 +214,9 @@ def resize(
     if counts - {len(places)} or (sizes is None and scales is None):
         expected = f"{len(places)} of them, or as many scales"
         raise BadArgument(op=op, argument="sizes", given=sizes, expected=expected)
-    made = _planned(op, [value.shape[axis] for axis in places], sizes, scales, keeps_scale=True)
+    extents = [value.shape[axis] for axis in places]
+    apart = None if scales is None else _scales(op, scales)
+    made = _planned(op, extents, sizes, apart, keeps_scale=True)
     if roi is not None:
         crops = [(simplest_fraction(first), simplest_fraction(last)) for first, last in roi]
         made = [replace(one, crop=crop) for one, crop in zip(made, crops)]

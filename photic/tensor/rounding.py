@@ -8,22 +8,26 @@ that of a nan is taken as positive.
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
 
 from photic.ir.dtype import BOOL, FLOAT32, FLOAT64, INT32, INT64, DType
-from photic.tensor.compare import equal, is_number
+from photic.tensor.axes import as_integer
+from photic.tensor.compare import MOST, equal, is_number, isfinite
 from photic.tensor.primitive import (
+    accumulated,
     apply,
     floats_together,
     less,
     masked,
+    mod,
     negated,
     reciprocal,
     where,
 )
-from photic.tensor.tensor import Tensor, Value, method, tensor
+from photic.tensor.tensor import Tensor, Value, method, number, tensor
 
 # Halves go through float32. Floats that these integers do not hold are whole.
 INTEGER: dict[DType, DType] = {FLOAT32: INT32, FLOAT64: INT64}
@@ -104,15 +108,41 @@ def frac(x: Value) -> Tensor:
 def round(x: Value, decimals: int = 0) -> Tensor:
     """The nearest whole number, of two the even one; ``decimals`` places after the point.
 
-    Rounding to decimals multiplies, rounds and divides, as NumPy does. inf and nan stay.
+    Rounding to decimals multiplies, rounds and divides, as NumPy does; what is too large to be
+    multiplied stays, as do inf and nan. Integers are rounded (exactly) to places before the point
+    only, and wrap.
     """
-    if decimals == 0:
-        return nearest(x)
-    scale = 10.0 ** abs(decimals)
-    value = tensor(x, "round")
+    places, value = as_integer("round", "decimals", decimals), tensor(x, "round")
+    if places == 0:
+        return nearest(value)
     if value.dtype.kind != "float":
-        return value
-    return nearest(value * scale) / scale if decimals > 0 else nearest(value / scale) * scale
+        return _to_tens(value, -places) if places < 0 and value.dtype != BOOL else value
+    wide = value.astype(accumulated(value.dtype))
+    return _to_decimals(wide, places).astype(value.dtype)
+
+
+# Powers of ten that a float64 and an int64 hold.
+MOST_DECIMALS, MOST_TENS = 308, 18
+
+
+def _to_decimals(x: Tensor, places: int) -> Tensor:
+    scale = 10.0 ** min(builtins.abs(places), MOST_DECIMALS)
+    if places > 0:
+        scaled = x * scale
+        return where(isfinite(scaled), nearest(scaled) / scale, x)
+    if scale > MOST[x.dtype.name]:
+        return where(isfinite(x), x * 0.0, x)
+    return nearest(x / scale) * scale
+
+
+def _to_tens(x: Tensor, places: int) -> Tensor:
+    """Integers to multiples of a power of ten: what is above one, and whether that is odd."""
+    wide, step = x.astype(INT64), 10 ** min(places, MOST_TENS)
+    above = mod(wide, step)
+    is_odd = negated(less(mod(wide, 2 * step), step))
+    is_up = less(step, above * 2) + equal(above * 2, step) * is_odd
+    rounded = wide - above + masked(is_up, number(step, INT64))
+    return (rounded if places <= MOST_TENS else wide * 0).astype(x.dtype)
 
 
 def is_odd(integer: Tensor) -> Tensor:

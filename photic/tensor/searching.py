@@ -13,7 +13,7 @@ from photic.ir.dim import bounds
 from photic.ir.dtype import INT64
 from photic.tensor.compare import is_number
 from photic.tensor.creation import constant
-from photic.tensor.indexing import looked_up
+from photic.tensor.indexing import index_tensor, looked_up, take_along_axis
 from photic.tensor.primitive import less, negated, where
 from photic.tensor.shapes import expand_dims, flip, moved
 from photic.tensor.tensor import (
@@ -36,16 +36,18 @@ def _line(values: Numbers, op: str) -> Tensor:
     return tensor(values, op)  # type: ignore[arg-type]
 
 
-def searchsorted(a: Numbers, v: Value, side: str = "left") -> Tensor:
+def searchsorted(a: Numbers, v: Value, side: str = "left", sorter: Value | None = None) -> Tensor:
     """Where each element of ``v`` could be put into the sorted ``a`` (int64), as NumPy's.
 
     ``a`` has one axis, or as many as ``v``, which is then looked up row by row in its last axis.
-    "left" is before equal elements, "right" after them; nan is the largest. BadArgument,
-    ShapeMismatch.
+    "left" is before equal elements, "right" after them; nan is the largest. ``sorter``, in the
+    shape of ``a``, are the places of its elements in order, as ``argsort`` gives them. BadArgument,
+    DtypeMismatch, ShapeMismatch.
     """
     if side not in ("left", "right"):
         raise BadArgument(op="searchsorted", argument="side", given=side, expected="left or right")
     line = _line(a, "searchsorted")
+    line = line if sorter is None else _in_order(line, sorter)
     dtype = joined_dtype((line, v), "searchsorted")
     line, wanted = line.astype(dtype), in_dtype(v, dtype)
     if line.ndim == 0 or (line.ndim > 1 and line.shape[:-1] != wanted.shape[:-1]):
@@ -59,6 +61,13 @@ def searchsorted(a: Numbers, v: Value, side: str = "left") -> Tensor:
         comes_before = _is_before(looked_up(table, reached), wanted, side)
         last = where(less(reached, extent) * comes_before, reached, last)
     return last + 1
+
+
+def _in_order(line: Tensor, sorter: Value) -> Tensor:
+    places = index_tensor("searchsorted", sorter)
+    if places.shape != line.shape:
+        raise ShapeMismatch(op="searchsorted sorter", left=line.shape, right=places.shape)
+    return take_along_axis(line, places, -1)
 
 
 def _is_before(element: Tensor, wanted: Tensor, side: str) -> Tensor:

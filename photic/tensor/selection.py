@@ -15,7 +15,7 @@ import numpy as np
 from photic.base.errors import BadArgument
 from photic.ir.dim import bounds, product
 from photic.ir.dtype import FLOAT32, FLOAT64, INT64
-from photic.tensor.axes import checked_axis
+from photic.tensor.axes import as_integer, checked_axis
 from photic.tensor.compare import equal, isfinite, isnan
 from photic.tensor.creation import counted
 from photic.tensor.keys import key_bits, order_key
@@ -109,7 +109,7 @@ def kthvalue(x: Value, k: int, axis: int = -1, keepdims: bool = False) -> tuple[
     value = tensor(x, "kthvalue")
     place = checked_axis("kthvalue", axis, value.ndim)
     most = bounds(value.shape[place])[0]
-    if not isinstance(k, int) or not 1 <= k <= most:
+    if not 1 <= as_integer("kthvalue", "k", k) <= most:
         raise BadArgument(op="kthvalue", argument="k", given=k, expected=f"1..{most}")
     lines = as_lines(value, place)
     places = of_rank(lines, expanded(number(k - 1, INT64), (1, 1)))

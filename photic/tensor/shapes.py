@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 
 from photic.base.errors import BadArgument, ShapeMismatch
 from photic.forms import movement
-from photic.ir.dim import Dim, Int, at_most, mod, mul, product
+from photic.ir.dim import Dim, at_most, mod, mul, product
 from photic.ir.view import Shape, View, axis_variables, composed
-from photic.tensor.axes import checked_axis, infer_shape
+from photic.tensor.axes import as_integer, as_many, as_sizes, checked_axis, infer_shape
 from photic.tensor.creation import checked_shape
 from photic.tensor.primitive import apply
 from photic.tensor.tensor import (
@@ -44,7 +44,7 @@ def moved(x: Tensor, change: Callable[..., View], *arguments: object) -> Tensor:
 def reshape(x: Value, shape: Dim | Sequence[Dim]) -> Tensor:
     """Same elements in row-major order, other axes; one size may be -1. CannotReshape."""
     value = tensor(x, "reshape")
-    given = (shape,) if isinstance(shape, int | Int) else tuple(shape)
+    given = as_sizes("reshape", "shape", shape)
     return moved(value, movement.reshape, infer_shape(value.shape, given))
 
 
@@ -71,7 +71,7 @@ def unflatten(x: Value, dim: int, sizes: Sequence[Dim]) -> Tensor:
     """One axis as several of these sizes, of which one may be -1. CannotReshape."""
     value = tensor(x, "unflatten")
     axis = checked_axis("unflatten", dim, value.ndim)
-    parts = infer_shape((value.shape[axis],), tuple(sizes))
+    parts = infer_shape((value.shape[axis],), as_sizes("unflatten", "sizes", sizes))
     return reshape(value, (*value.shape[:axis], *parts, *value.shape[axis + 1 :]))
 
 
@@ -120,8 +120,7 @@ def checked_axes(op: str, axes: Axes, rank: int) -> tuple[int, ...]:
     """Axes counted from the front, in the order given; all of them for None; no axis twice."""
     if axes is None:
         return tuple(range(rank))
-    given = (axes,) if isinstance(axes, int) else tuple(axes)
-    found = tuple(checked_axis(op, axis, rank) for axis in given)
+    found = tuple(checked_axis(op, axis, rank) for axis in as_many(axes))
     if len(set(found)) != len(found):
         raise BadArgument(op=op, argument="axis", given=axes, expected="each axis once")
     return found
@@ -137,7 +136,7 @@ def broadcast_to(x: Value, shape: Dim | Sequence[Dim]) -> Tensor:
 def expand(x: Value, shape: Dim | Sequence[Dim]) -> Tensor:
     """As ``broadcast_to``, PyTorch's: a size of -1 stays as it is."""
     value = tensor(x, "expand")
-    given = (shape,) if isinstance(shape, int | Int) else tuple(shape)
+    given = as_sizes("expand", "shape", shape)
     new = len(given) - value.ndim
     kept = [
         value.shape[k - new] if size == -1 and k >= new >= 0 else size
@@ -179,7 +178,7 @@ def squeeze(x: Value, axis: Axes = None) -> Tensor:
 def expand_dims(x: Value, axis: int | Sequence[int]) -> Tensor:
     """New axes of size 1 at these places of the result."""
     value = tensor(x, "expand_dims")
-    count = 1 if isinstance(axis, int) else len(axis)
+    count = len(as_many(axis))
     places = checked_axes("expand_dims", axis, value.ndim + count)
     rest = iter(value.shape)
     shape = tuple(1 if k in places else next(rest) for k in range(value.ndim + count))
@@ -234,7 +233,7 @@ def rot90(x: Value, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Tensor:
     """Turned ``k`` times by a right angle, from the first of two axes towards the second."""
     value = tensor(x, "rot90")
     first, second = checked_axes("rot90", axes, value.ndim)
-    half_turns, quarter = divmod(k % RIGHT_ANGLES, 2)
+    half_turns, quarter = divmod(as_integer("rot90", "k", k) % RIGHT_ANGLES, 2)
     if half_turns:
         value = flip(value, (first, second))
     return swapaxes(flip(value, second), first, second) if quarter else value
@@ -247,11 +246,10 @@ def roll(x: Value, shift: int | Sequence[int], axis: Axes = None) -> Tensor:
     row-major order are moved.
     """
     value = tensor(x, "roll")
-    shifts = (shift,) if isinstance(shift, int) else tuple(shift)
+    shifts = [as_integer("roll", "shift", one) for one in as_many(shift)]
     if axis is None:
         return reshape(_rolled(ravel(value), sum(shifts), 0), value.shape)
-    given = (axis,) if isinstance(axis, int) else tuple(axis)
-    axes = [checked_axis("roll", one, value.ndim) for one in given]
+    axes = [checked_axis("roll", one, value.ndim) for one in as_many(axis)]
     count = max(len(shifts), len(axes))
     if {len(shifts), len(axes)} - {1, count}:
         raise BadArgument(op="roll", argument="shift", given=shift, expected="one for each axis")

@@ -7,6 +7,7 @@ Symbolic bounds are taken as they are: places outside the axis read 0.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from photic.base.errors import BadArgument
 from photic.forms import movement
 from photic.ir.dim import Dim, Int, at_most, exact_div, floordiv, mod, mul
 from photic.ir.view import Bound, View, axis_variables, composed
-from photic.tensor.axes import checked_axis
+from photic.tensor.axes import as_integer, as_size, as_sizes, checked_axis
 from photic.tensor.shapes import moved
 from photic.tensor.tensor import Tensor, Value, fixed, tensor
 
@@ -23,7 +24,7 @@ DEPTH_RANK = 3  # of an array with a third axis
 
 def selected(x: Tensor, axis: int, at: Dim) -> Tensor:
     """The slice at one place, the axis gone; BadArgument for an integer not surely inside."""
-    extent = x.shape[axis]
+    extent, at = x.shape[axis], as_size("[]", "index", at)
     place = at + extent if isinstance(at, int) and at < 0 else at
     if isinstance(at, int) and not (at_most(0, place) and at_most(place + 1, extent)):
         raise BadArgument(
@@ -34,10 +35,8 @@ def selected(x: Tensor, axis: int, at: Dim) -> Tensor:
 
 def sliced(x: Tensor, axis: int, given: slice) -> Tensor:
     """``x[..., start:stop:step]`` along one axis. BadArgument, also for what sizes leave open."""
-    step = 1 if given.step is None else given.step
-    if isinstance(step, np.integer):
-        step = int(step)
-    if not isinstance(step, int) or step == 0:
+    step = 1 if given.step is None else as_integer("[]", "step", given.step)
+    if step == 0:
         raise BadArgument(op="[]", argument="step", given=step, expected="an integer, not 0")
     if given.start is None and given.stop is None and step == 1:
         return x
@@ -58,15 +57,12 @@ def slice_of(extent: Dim, start: object, stop: object, step: int) -> tuple[Dim, 
     return (0 if length == 0 else first), length
 
 
-def _place(at: object, extent: Dim, low: int, past: int) -> Dim:
+def _place(bound: object, extent: Dim, low: int, past: int) -> Dim:
     """A slice's bound as NumPy clips it: from the end if negative, into ``low .. extent + past``.
 
     A symbolic bound that may or may not lie inside is taken as it is.
     """
-    if isinstance(at, np.integer):
-        at = int(at)
-    if not isinstance(at, int | Int):
-        raise BadArgument(op="[]", argument="bound", given=repr(at), expected="an integer")
+    at = as_size("[]", "bound", bound)
     place = at + extent if isinstance(at, int) and at < 0 else at
     top = extent + past
     if at_most(top, place):
@@ -115,26 +111,27 @@ def split(x: Value, sections: int | Sequence[Dim], axis: int = 0) -> list[Tensor
     """
     value = tensor(x, "split")
     place = checked_axis("split", axis, value.ndim)
-    if not isinstance(sections, int | np.integer):
+    if isinstance(sections, Sequence | np.ndarray):
         return _split_at(value, list(sections), place)
+    sections = as_integer("split", "sections", sections)
     extent = value.shape[place]
-    part = exact_div(extent, int(sections)) if sections > 0 else None
+    part = exact_div(extent, sections) if sections > 0 else None
     if part is None:
         raise BadArgument(
             op="split", argument="sections", given=sections, expected=f"a divisor of {extent}"
         )
-    return _split_at(value, [mul(part, k) for k in range(1, int(sections))], place)
+    return _split_at(value, [mul(part, k) for k in range(1, sections)], place)
 
 
 def array_split(x: Value, sections: int | Sequence[Dim], axis: int = 0) -> list[Tensor]:
     """As ``split``; of parts that cannot be equal the first ones are one longer. UnknownSize."""
     value = tensor(x, "array_split")
     place = checked_axis("array_split", axis, value.ndim)
-    if not isinstance(sections, int | np.integer):
+    if isinstance(sections, Sequence | np.ndarray):
         return _split_at(value, list(sections), place)
-    if sections < 1:
-        raise BadArgument(op="array_split", argument="sections", given=sections, expected="1 more")
-    count = int(sections)
+    count = as_integer("array_split", "sections", sections)
+    if count < 1:
+        raise BadArgument(op="array_split", argument="sections", given=count, expected="1 more")
     least, longer = divmod(fixed("array_split", value.shape[place]), count)
     ends = [least * k + min(k, longer) for k in range(1, count)]
     return _split_at(value, list(ends), place)
@@ -181,7 +178,7 @@ def chunk(x: Value, chunks: int, dim: int = 0) -> list[Tensor]:
     """
     value = tensor(x, "chunk")
     axis = checked_axis("chunk", dim, value.ndim)
-    extent = value.shape[axis]
+    extent, chunks = value.shape[axis], as_integer("chunk", "chunks", chunks)
     if chunks < 1:
         raise BadArgument(op="chunk", argument="chunks", given=chunks, expected="1 or more")
     if isinstance(extent, Int) and exact_div(extent, chunks) is not None:
@@ -195,16 +192,15 @@ def split_by(x: Value, split_size: int | Sequence[Dim], dim: int = 0) -> list[Te
     value = tensor(x, "split")
     axis = checked_axis("split", dim, value.ndim)
     extent = value.shape[axis]
-    if isinstance(split_size, int):
-        if split_size < 1:
-            raise BadArgument(op="split", argument="size", given=split_size, expected="1 or more")
-        ends: list[Dim] = list(range(split_size, fixed("split", extent), split_size))
-        return _split_at(value, ends, axis)
-    ends = [sum(split_size[:k], start=0) for k in range(1, len(split_size) + 1)]
+    if not isinstance(split_size, Sequence | np.ndarray):
+        size = as_integer("split", "size", split_size)
+        if size < 1:
+            raise BadArgument(op="split", argument="size", given=size, expected="1 or more")
+        return _split_at(value, list(range(size, fixed("split", extent), size)), axis)
+    sizes = as_sizes("split", "sizes", split_size)
+    ends = list(accumulate(sizes))
     if not ends or ends[-1] != extent:
-        raise BadArgument(
-            op="split", argument="sizes", given=tuple(split_size), expected=f"a sum of {extent}"
-        )
+        raise BadArgument(op="split", argument="sizes", given=sizes, expected=f"a sum of {extent}")
     return _split_at(value, ends[:-1], axis)
 
 

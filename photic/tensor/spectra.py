@@ -16,7 +16,7 @@ from photic.base.errors import BadArgument, ShapeMismatch
 from photic.forms import movement
 from photic.ir.dim import Dim
 from photic.ir.dtype import FLOAT64
-from photic.tensor.axes import checked_axis
+from photic.tensor.axes import as_integer, checked_axis
 from photic.tensor.compare import equal
 from photic.tensor.creation import counted
 from photic.tensor.fourier import Complex, Pair, fft, ifft, irfft, rfft
@@ -87,6 +87,7 @@ def stft(
     ``n_fft//2``; ``normalized`` divides by ``sqrt(n_fft)``; ``onesided``, so for a real x if left
     out, gives ``n_fft//2 + 1`` waves. BadArgument where x may be shorter than a window.
     """
+    n_fft = as_integer("stft", "n_fft", n_fft)
     dtype, parts = in_floats("stft", *(x if isinstance(x, tuple) else (x,)))
     half = len(parts) == 1 if onesided is None else onesided
     if half and len(parts) > 1:
@@ -108,8 +109,8 @@ def _framing(
     op: str, n_fft: int, hop_length: int | None, win_length: int | None, window: Value | None
 ) -> tuple[int, Tensor | None]:
     """The hop, and the window in the middle of ``n_fft`` places (None: all ones)."""
-    length = n_fft if win_length is None else win_length
-    hop = n_fft // 4 if hop_length is None else hop_length
+    length = n_fft if win_length is None else as_integer(op, "win_length", win_length)
+    hop = n_fft // 4 if hop_length is None else as_integer(op, "hop_length", hop_length)
     if not 0 < length <= n_fft or hop < 1:
         expected = "0 < win_length <= n_fft, and a hop of 1 or more"
         raise BadArgument(
@@ -149,6 +150,7 @@ def istft(
     The windows' transforms back, weighted once more and added up, over the sum of squares of the
     weights; inf or nan where that is 0 (PyTorch refuses it). ``length`` cuts, or extends by zeros.
     """
+    n_fft = as_integer("istft", "n_fft", n_fft)
     hop, weights = _framing("istft", n_fft, hop_length, win_length, window)
     dtype, parts = in_floats("istft", *x)
     count = n_fft // 2 + 1 if onesided else n_fft
@@ -171,7 +173,8 @@ def _trimmed(x: Tensor, edge: int, length: int | None) -> Tensor:
     axis = x.ndim - 1
     if length is None:
         return moved(x, movement.pad, axis, -edge, -edge)
-    return moved(x, movement.pad, axis, -edge, length + edge - x.shape[axis]) + 0.0
+    size = as_integer("istft", "length", length)
+    return moved(x, movement.pad, axis, -edge, size + edge - x.shape[axis]) + 0.0
 
 
 def _added_up(x: Tensor, hop: int) -> Tensor:

@@ -24,7 +24,8 @@ from photic.ir.dim import Dim, Int
 from photic.ir.dtype import BOOL, FLOAT32, INT64, DType, dtype_of
 from photic.ir.graph import Node, Operand, cast, constant_node, iota_node, operand
 from photic.ir.view import Shape, View
-from photic.tensor.errors import NotATensor, UnknownSize
+from photic.tensor.axes import as_integer
+from photic.tensor.errors import NotATensor
 from photic.tensor.promotion import promote as promote_dtypes
 
 Array: TypeAlias = npt.NDArray[np.generic]
@@ -307,7 +308,7 @@ class Tensor:
 
 
 def _is_sequence(given: tuple[object, ...]) -> bool:
-    return len(given) == 1 and isinstance(given[0], Sequence)
+    return len(given) == 1 and isinstance(given[0], Sequence | np.ndarray)
 
 
 # --- making handles -------------------------------------------------------------------------
@@ -432,6 +433,4 @@ def broadcast_shape(op: str, *shapes: Shape) -> Shape:
 
 def fixed(op: str, size: Dim) -> int:
     """A size that must be a plain integer here; UnknownSize otherwise."""
-    if isinstance(size, int):
-        return size
-    raise UnknownSize(op=op, given=size)
+    return as_integer(op, "size", size)

@@ -12,7 +12,14 @@ from photic.base.errors import BadArgument
 from photic.forms import movement
 from photic.ir.dim import Dim, at_most, product
 from photic.ir.view import Shape, axis_variable
-from photic.tensor.axes import checked_axis, infer_shape
+from photic.tensor.axes import (
+    as_integer,
+    as_many,
+    as_size,
+    checked_axis,
+    infer_shape,
+    is_many,
+)
 from photic.tensor.creation import checked_shape
 from photic.tensor.kernel_windows import Padding, Sizes, Window, per_axis, windowed, windows_of
 from photic.tensor.primitive import accumulated, reduced
@@ -23,6 +30,7 @@ from photic.tensor.tensor import Axes, Tensor, Value, in_dtype, tensor
 
 def windows(x: Tensor, axis: int, size: Dim, step: int, dilation: int, op: str) -> Tensor:
     """An axis as starts of windows, and a new last axis of places in them; BadArgument."""
+    size, step = as_size(op, "size", size), as_integer(op, "step", step)
     reach = (size - 1) * dilation + 1
     if step < 1 or dilation < 1 or not (at_most(0, size) and at_most(reach, x.shape[axis])):
         raise BadArgument(
@@ -35,7 +43,7 @@ def sliding_window_view(x: Value, window_shape: Dim | Sequence[Dim], axis: Axes 
     """Every window of these axes (all for None), as NumPy's; new last axes are its places."""
     value = tensor(x, "sliding_window_view")
     sizes = checked_shape("sliding_window_view", window_shape)
-    given = range(value.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
+    given = range(value.ndim) if axis is None else as_many(axis)
     axes = [checked_axis("sliding_window_view", one, value.ndim) for one in given]
     if len(axes) != len(sizes):
         raise BadArgument(
@@ -105,7 +113,7 @@ def fold(
 
 def _sizes(op: str, kernel_size: Sizes) -> tuple[int, ...]:
     """The size of a window along each spatial axis; as PyTorch's, one number means two axes."""
-    rank = 2 if isinstance(kernel_size, int) else len(kernel_size)
+    rank = len(as_many(kernel_size)) if is_many(kernel_size) else 2
     return per_axis(op, "kernel_size", kernel_size, rank, 1)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 from catalogue.entry import ALL, FLOATS, INTS, NUMBERS, Array, Entry, Speed, floated
-from catalogue.inputs import million, one_array, two_arrays, within
+from catalogue.inputs import given, joined, million, one_array, two_arrays, within
 
 import photic as ph
 
@@ -202,6 +202,14 @@ def _whole(name: str, oracle: Callable[[Array], Array], onnx: tuple[str, ...]) -
     )
 
 
+def _to_tens(x: Array) -> tuple[Array, ...]:
+    """In Python's integers; what passes the dtype wraps."""
+    values = x.ravel().tolist()
+    tens = [np.array([round(one, -k) % 2**64 for one in values], np.uint64) for k in (1, 2)]
+    made = [one.astype(np.int64).astype(x.dtype).reshape(x.shape) for one in tens]
+    return *made, x, np.zeros_like(x)
+
+
 ROUNDED = (
     _whole("floor", np.floor, ("Floor",)),
     _whole("ceil", np.ceil, ("Ceil",)),
@@ -215,6 +223,25 @@ ROUNDED = (
         ("float64", "float32"),
         atol=0.01,
         why="numbers halfway in decimals are not halfway in binary: either neighbour is right",
+        gradient=STEPS,
+        aten=("round",),
+    ),
+    Entry(
+        "round.large",
+        lambda x: (ph.round(x, 3), ph.round(x, -40)),
+        lambda x: (np.array(x), np.where(np.isfinite(x), x * 0, x)),
+        given(([1e37, -3e38, 2.0**30, 0.5, -0.0, np.inf, -np.inf, np.nan],)),
+        ("float32", "bfloat16"),
+        ulps=1.5,
+        gradient=STEPS,
+        aten=("round",),
+    ),
+    Entry(
+        "round.tens",
+        lambda x: (ph.round(x, -1), ph.round(x, -2), ph.round(x, 1), ph.round(x, -19)),
+        _to_tens,
+        joined(given(([5, 15, 25, -5, -15, -25, 50, 99, 0],)), one_array),
+        INTS,
         gradient=STEPS,
         aten=("round",),
     ),

@@ -5,44 +5,17 @@ All of them are equal to the bit. Every function is called with negative axes as
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from functools import partial
 
 import numpy as np
-from catalogue.entry import ALL, Array, Cases, Entry, Speed
+from catalogue.entry import Array, Speed
 from catalogue.inputs import LARGE, million, of_shapes, with_specials
+from catalogue.to_the_bit import SQUARE, exact
 
 import photic as ph
 
-CUBES = with_specials((3, 4, 5), (1, 1, 1), (2, 0, 3), (7, 1, 33))
 LINES = with_specials((0,), (1,), (7,), (LARGE,))
-SQUARE = million((1000, 1000))
-
-
-def movement(
-    name: str,
-    call: Callable[..., Any],
-    oracle: Callable[..., Any],
-    inputs: Cases = CUBES,
-    *,
-    sizes: tuple[str, ...] = ("n m k",),
-    onnx: tuple[str, ...] = (),
-    aten: tuple[str, ...] = (),
-    speed: Speed | None = None,
-) -> Entry:
-    """Elements as they are, to the bit, for every dtype."""
-    return Entry(
-        name,
-        call,
-        oracle,
-        inputs,
-        ALL,
-        ulps=0,
-        onnx=onnx,
-        aten=aten,
-        sizes=sizes,
-        speed=speed,
-    )
+movement = partial(exact, sizes=("n m k",))
 
 
 # --- axes -----------------------------------------------------------------------------------

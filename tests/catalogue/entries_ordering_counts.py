@@ -69,6 +69,12 @@ def search(side: str) -> Entry:
     )
 
 
+def unsorted_first(dtype: Dtype, random: np.random.Generator) -> Any:
+    """A line in no order, what is looked for in it, and the places of its elements in order."""
+    for line, wanted in of_shapes([(7,), (3,)], [(1,), (4,)], [(0,), (2,)])(dtype, random):
+        yield line, wanted, np.argsort(line, stable=True)
+
+
 def by_rows(a: Array, v: Array) -> Array:
     found = [np.searchsorted(np.sort(line), wanted) for line, wanted in zip(a, v, strict=True)]
     return np.array(found).reshape(v.shape)
@@ -100,6 +106,22 @@ SEARCHING = (
         NUMBERS,
         result_dtype=gives("int64"),
         gradient=NO_SLOPE,
+        aten=("searchsorted",),
+    ),
+    Entry(
+        "searchsorted.sorter",
+        lambda a, v, order: (
+            ph.searchsorted(a, v, sorter=order),
+            ph.searchsorted(a, v, "right", order),
+        ),
+        lambda a, v, order: tuple(
+            np.searchsorted(a, v, side, sorter=order) for side in ("left", "right")
+        ),
+        unsorted_first,
+        ("float32", "int64"),
+        result_dtype=gives("int64"),
+        gradient=NO_SLOPE,
+        sizes=("n", "m", "n"),
         aten=("searchsorted",),
     ),
     digits("", RISING[0], False),

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from catalogue.entries_places_views import exact
 from catalogue.entry import Array, Case, Cases, Dtype, Entry, Speed
 from catalogue.inputs import laid, special, with_specials
+from catalogue.to_the_bit import exact
 
 import photic as ph
 

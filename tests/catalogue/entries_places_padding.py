@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from catalogue.entries_places_views import GRIDS, LINES, SQUARE, exact
+from catalogue.entries_places_views import LINES
 from catalogue.entry import ALL, FLOATS, NUMBERS, Entry, Speed, gives, summed
 from catalogue.inputs import million, of_shape, of_shapes, with_specials
+from catalogue.to_the_bit import GRIDS, SQUARE, exact
 
 import photic as ph
 

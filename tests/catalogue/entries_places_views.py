@@ -5,47 +5,22 @@ All of them are equal to the bit, for every dtype. Every function is called with
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
-from catalogue.entry import ALL, Cases, Entry, Speed
+from catalogue.by_torch import cases, exactly, floats, whole
+from catalogue.entry import Array, Entry, Speed
 from catalogue.inputs import million, of_shapes, with_specials
+from catalogue.to_the_bit import GRIDS, SQUARE, exact
 
 import photic as ph
 
-CUBES = with_specials((3, 4, 5), (1, 1, 1), (2, 0, 3), (7, 1, 33))
-GRIDS = with_specials((3, 4), (1, 1), (0, 2), (33, 17))
 LINES = with_specials((0,), (1,), (7,), (1000,))
-SQUARE = million((1000, 1000))
 
 
-def exact(
-    name: str,
-    call: Callable[..., Any],
-    oracle: Callable[..., Any],
-    inputs: Cases = CUBES,
-    *,
-    sizes: tuple[str, ...] = (),
-    onnx: tuple[str, ...] = (),
-    aten: tuple[str, ...] = (),
-    speed: Speed | None = None,
-    is_peer: bool = False,
-) -> Entry:
-    """Elements as they are, to the bit, for every dtype."""
-    return Entry(
-        name,
-        call,
-        oracle,
-        inputs,
-        ALL,
-        ulps=0,
-        onnx=onnx,
-        aten=aten,
-        sizes=sizes,
-        speed=speed,
-        is_peer=is_peer,
-    )
+def _filled(x: Array, rows: int) -> Array:
+    """So many rows, zeros after the last."""
+    made = np.zeros((rows, *x.shape[1:]), x.dtype)
+    made[: len(x)] = x[:rows]
+    return made
 
 
 # --- shapes ---------------------------------------------------------------------------------
@@ -145,6 +120,25 @@ ORDERS = (
         lambda x: (np.repeat(x, [0, 2, 1], 1), np.repeat(x, 3, -1)),
         with_specials((2, 3), (0, 3), (33, 3)),
         sizes=("n 3",),
+        aten=("repeat_interleave",),
+    ),
+    exact(
+        "repeat.counts",
+        lambda x, counts: (
+            ph.repeat(x, counts, 0, 9),
+            ph.repeat_interleave(x, counts, 0, output_size=2),
+        ),
+        lambda x, counts: (
+            _filled(np.repeat(x, counts, 0), 9),
+            _filled(np.repeat(x, counts, 0), 2),
+        ),
+        cases(
+            [floats(4, 2), whole(4, low=0, high=3)],
+            [floats(1), exactly([5])],
+            [floats(3, 1, 2), exactly([0, 0, 0])],
+            [floats(0, 2), exactly(np.zeros(0, np.int64))],
+        ),
+        zero_signs=False,
         aten=("repeat_interleave",),
     ),
     exact(

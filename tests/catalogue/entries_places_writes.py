@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 from catalogue.entries_places_scatters import JOINS, SUMS, few, lines
-from catalogue.entries_places_views import exact
 from catalogue.entry import NUMBERS, Array, Case, Cases, Dtype, Entry, Speed
 from catalogue.inputs import between, laid, of_shapes, special
+from catalogue.to_the_bit import exact
 
 import photic as ph
 
