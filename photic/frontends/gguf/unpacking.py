@@ -7,8 +7,9 @@ values]. Codes are whole numbers below 256 and exact in float32, so the result h
 
 from __future__ import annotations
 
-from photic.tensor.creation import constant
+from photic.tensor.creation import constant, zeros
 from photic.tensor.indexing import embedding
+from photic.tensor.primitive import less, masked, reduced, where
 from photic.tensor.shapes import concat, stack
 from photic.tensor.tensor import Tensor
 
@@ -62,6 +63,20 @@ def _nibbles(pairs: Tensor) -> Tensor:
     return _split(pairs, NIBBLE_BITS, -2).reshape((*lead, 2 * int(count)))
 
 
+def _flags(packed: Tensor, axis: int) -> Tensor:
+    """All bits of each byte, the lowest first, as bools along a new axis."""
+    bits = [less((1 << k) - 1, packed % (2 << k)) for k in range(BYTE_BITS - 1)]
+    return stack([*bits, less((1 << (BYTE_BITS - 1)) - 1, packed)], axis)
+
+
+def _codes(low: Tensor, high: Tensor) -> Tensor:
+    """``low + 16 * high`` as uint8: the codes of scales, whose bits lie here and there.
+
+    As a sum they are worth being computed once: of constants the compiler keeps the codes.
+    """
+    return reduced("sum", stack([low, high * NIBBLE], -1).astype("uint8"), -1)
+
+
 def _column(values: Tensor) -> Tensor:
     return values[..., None]
 
@@ -106,7 +121,9 @@ def fives_from(scale: Tensor, minimum: Tensor, high: Tensor, pairs: Tensor) -> T
 
 
 def _five_bits(high: Tensor, pairs: Tensor) -> Tensor:
-    return _nibbles(pairs) + _byte_by_byte(high, 1) * NIBBLE
+    *lead, count = high.shape
+    fifth = _flags(high, -1).reshape((*lead, int(count) * BYTE_BITS))
+    return _nibbles(pairs) + masked(fifth, float(NIBBLE))
 
 
 def tabled(scale: Tensor, pairs: Tensor) -> Tensor:
@@ -115,7 +132,7 @@ def tabled(scale: Tensor, pairs: Tensor) -> Tensor:
 
 
 def _looked_up(codes: Tensor) -> Tensor:
-    return embedding(codes.astype("int32"), constant(IQ4_VALUES, "float32"))
+    return embedding(codes.astype("int32"), constant(IQ4_VALUES, "int8")).astype("float32")
 
 
 # --- blocks of 256 --------------------------------------------------------------------------
@@ -132,10 +149,11 @@ def three_bits(high: Tensor, codes: Tensor, scales: Tensor, scale: Tensor) -> Te
     """Q3_K: groups of 16, each with a scale of 6 bits; a third bit that is 0 takes 4 off."""
     low = _nibbles(scales[..., :8])
     upper = _split(scales[..., 8:], 2, -2).reshape(low.shape)
-    factor = _column(scale.astype("float32") * (low + upper * NIBBLE - SIX_BIT_ZERO))
-    third = _apart(high, GROUP_32, 1, GROUP_16)
-    kept = _apart(codes, GROUP_32, 2, GROUP_16) + third * HIGH_BIT_OF_3 - HIGH_BIT_OF_3
-    return _flat(factor * kept)
+    codes_of_scales = _codes(low, upper).astype("float32") - SIX_BIT_ZERO
+    factor = _column(scale.astype("float32") * codes_of_scales)
+    kept = _apart(codes, GROUP_32, 2, GROUP_16)
+    third = _flags(high, -2).reshape(kept.shape)
+    return _flat(factor * (kept + where(third, 0.0, -float(HIGH_BIT_OF_3))))
 
 
 def four_bits(scale: Tensor, minimum: Tensor, packed: Tensor, pairs: Tensor) -> Tensor:
@@ -150,19 +168,24 @@ def five_bits(
     """Q5_K: as Q4_K, with the fifth bits apart: bit g of each byte is of group g."""
     factor, offset = _six_bit_scales(scale, minimum, packed)
     low = _apart(pairs, GROUP_32, NIBBLE_BITS, GROUP_32)
-    return _flat(factor * (low + _split(high, 1, -2) * NIBBLE) - offset)
+    return _flat(factor * (low + masked(_flags(high, -2), float(NIBBLE))) - offset)
 
 
 def _six_bit_scales(scale: Tensor, minimum: Tensor, packed: Tensor) -> tuple[Tensor, Tensor]:
     """Scales and minimums [..., 8, 1] of the groups; the upper four of each lie in three bytes."""
     first, second, rest = packed[..., :4], packed[..., 4:8], packed[..., 8:]
-    upper = _bits(rest, 0, NIBBLE_BITS) + _bits(first, 6, 2) * NIBBLE
-    factors = concat([_bits(first, 0, 6), upper], -1)
-    upper = _bits(rest, NIBBLE_BITS, NIBBLE_BITS) + _bits(second, 6, 2) * NIBBLE
-    offsets = concat([_bits(second, 0, 6), upper], -1)
+    none = zeros(first.shape)
+    factors = _codes(
+        concat([_bits(first, 0, 6), _bits(rest, 0, NIBBLE_BITS)], -1),
+        concat([none, _bits(first, 6, 2)], -1),
+    )
+    offsets = _codes(
+        concat([_bits(second, 0, 6), _bits(rest, NIBBLE_BITS, NIBBLE_BITS)], -1),
+        concat([none, _bits(second, 6, 2)], -1),
+    )
     return (
-        _column(scale.astype("float32") * factors),
-        _column(minimum.astype("float32") * offsets),
+        _column(scale.astype("float32") * factors.astype("float32")),
+        _column(minimum.astype("float32") * offsets.astype("float32")),
     )
 
 
@@ -176,6 +199,6 @@ def six_bits(pairs: Tensor, high: Tensor, scales: Tensor, scale: Tensor) -> Tens
 
 def tabled_groups(scale: Tensor, high: Tensor, low: Tensor, pairs: Tensor) -> Tensor:
     """IQ4_XS: groups of 32 with a scale of 6 bits, values by table."""
-    codes = _byte_by_byte(low, NIBBLE_BITS) + _byte_by_byte(high, 2) * NIBBLE
-    factor = _column(scale.astype("float32") * (codes - SIX_BIT_ZERO))
+    codes = _codes(_byte_by_byte(low, NIBBLE_BITS), _byte_by_byte(high, 2))
+    factor = _column(scale.astype("float32") * (codes.astype("float32") - SIX_BIT_ZERO))
     return _flat(factor * _looked_up(_apart(pairs, GROUP_16, NIBBLE_BITS, GROUP_32)))
