@@ -5,9 +5,14 @@ They have the names and signatures that the cli uses, and record how they were c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import SimpleNamespace
+
+from language.vocabulary import small_metadata
+
+from photic.language.tokenizer import Tokenizer, build_tokenizer
 
 
 @dataclass
@@ -17,6 +22,8 @@ class FakeSession:
     pieces: tuple[str | BaseException, ...] = ("Because ", "of ", "light.")
     calls: list[dict[str, object]] = field(default_factory=list)
     programs: dict[str, object] = field(default_factory=dict)
+    finish_reason: str = "stop"
+    context: int = 64
 
     def generate(self, messages_or_text: str, **options: object) -> Iterator[str]:
         self.calls.append({"text": messages_or_text, **options})
@@ -24,6 +31,17 @@ class FakeSession:
             if isinstance(piece, BaseException):
                 raise piece
             yield piece
+
+    def resume(self, ids: Sequence[int], **options: object) -> Iterator[str]:
+        """As ``generate``; what was asked is kept as the text that the model would read."""
+        known = self.tokenizer
+        text = "".join(known.decode([one]) or known.tokens[one] for one in ids)
+        return self.generate(text, **options)
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        """A real one, with a small vocabulary and a template like SmolLM2's."""
+        return build_tokenizer(small_metadata(), "fake")
 
     @property
     def stats(self) -> SimpleNamespace:
@@ -33,7 +51,7 @@ class FakeSession:
             generated_tokens=3,
             generation_seconds=0.0,
             peak_bytes=412_000_000,
-            finish_reason="stop",
+            finish_reason=self.finish_reason,
             cached_tokens=0,
             drafted_tokens=0,
             accepted_tokens=0,

@@ -13,15 +13,23 @@ from cli.fakes import FakeOpening, FakeSession
 from photic.cli import main
 session = types.ModuleType("photic.language.session")
 session.open_session = FakeOpening(FakeSession(({pieces})), ({stages}))
+session.Session = FakeSession
 sys.modules["photic.language.session"] = session
-sys.argv = ["photic", "run", "m", "Why?"]
+sys.argv = {arguments}
 main.run()
 """
 
 
 def fake_run(pieces: str, stages: str) -> str:
     """Python code that runs ``photic run``; ``pieces`` and ``stages`` are source text of tuples."""
-    return _PROGRAM.format(tests=str(TESTS), pieces=pieces, stages=stages)
+    arguments = ["photic", "run", "m", "Why?"]
+    return _PROGRAM.format(tests=str(TESTS), pieces=pieces, stages=stages, arguments=arguments)
+
+
+def fake_chat(pieces: str) -> str:
+    """Python code that runs ``photic chat``, where every answer has these pieces."""
+    arguments = ["photic", "chat", "m"]
+    return _PROGRAM.format(tests=str(TESTS), pieces=pieces, stages="", arguments=arguments)
 
 
 _SEARCH = """

@@ -190,7 +190,7 @@ def test_a_closed_stream_is_no_fault_of_ours(closed: str) -> None:
 
 
 def test_a_prompt_from_a_closed_stdin_is_a_usage_error() -> None:
-    code = fake_run("'a'", "").replace('"Why?"', '"-"')
+    code = fake_run("'a'", "").replace("'Why?'", "'-'")
     result = subprocess.run(
         ["sh", "-c", 'exec "$0" -c "$1" <&-', sys.executable, code],
         capture_output=True,
