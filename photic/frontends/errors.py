@@ -14,3 +14,14 @@ class GgufCorrupt(PhoticError):
 class GgufUnsupported(PhoticError):
     code = "P402"
     template = "{path}: {what} is {given}; supported: {expected}"
+
+
+class FolderBroken(PhoticError):
+    code = "P421"
+    template = "{path}: {field} is {given}, expected {expected}"
+    hint = "the folder is damaged or incomplete; download it again"
+
+
+class FolderUnsupported(PhoticError):
+    code = "P422"
+    template = "{path}: {what} is {given}; supported: {expected}"

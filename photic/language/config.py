@@ -20,6 +20,7 @@ LARGEST = 1 << 24  # of any size; the longest contexts in use are 2**20 and 10 *
 
 WINDOW = "attention.sliding_window"
 PATTERN = "attention.sliding_window_pattern"
+PAIRING = "rope.pairing"  # not of GGUF files, but of other formats of the same model
 USED = (
     "block_count",
     "context_length",
@@ -34,6 +35,7 @@ USED = (
     WINDOW,
     PATTERN,
     "rope.dimension_count",
+    PAIRING,
     *(f"rope.{key}" for key in rope.KEYS),
 )
 # Keys that say nothing that the tensors do not say, or that do not touch the model.
@@ -64,7 +66,8 @@ class Config:
     """The model's sizes and numbers; ``head`` is the size of one head, ``context`` in tokens.
 
     ``windows``: how many tokens each layer sees, 0 for all before. ``local_rope`` is the rotation
-    of the layers that have one. ``scale``: what scores are multiplied by.
+    of the layers that have one. ``scale``: what scores are multiplied by. ``halves``: whether the
+    pairs that turn are k and k + half, or neighbours.
     """
 
     architecture: Architecture
@@ -79,6 +82,7 @@ class Config:
     epsilon: float
     scale: float
     windows: tuple[int, ...]
+    halves: bool
     rope: Rope
     local_rope: Rope
 
@@ -123,6 +127,7 @@ def read_config(file: ModelFile) -> Config:
         epsilon=_epsilon(source),
         scale=_scale(source, layers, width / heads, head),
         windows=_windows(source, layers),
+        halves=_halves(source),
         rope=read_rope(file, name, turned, context),
         local_rope=read_local_rope(file, name, turned, context, base),
     )
@@ -215,6 +220,10 @@ def _scale(source: _Source, layers: int, share: float, head: int) -> float:
     if not (math.isfinite(given) and given > 0):
         source.file.corrupt(key, given, "a finite number above 0")
     return given
+
+
+def _halves(source: _Source) -> bool:
+    return source.file.text(source.prefix + PAIRING, "") == "halves" or source.kind.halves
 
 
 def _windows(source: _Source, layers: int) -> tuple[int, ...]:

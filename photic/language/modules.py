@@ -142,7 +142,7 @@ def turned(step: Step, rope: Rope, x: Tensor, places: Tensor) -> Tensor:
     across, along = cos(angle), sin(angle)
     if rope.gain != 1:
         across, along = across * rope.gain, along * rope.gain
-    turn = rope_halves if step.config.architecture.halves else rope_pairs
+    turn = rope_halves if step.config.halves else rope_pairs
     return turn(x, across, along)
 
 
