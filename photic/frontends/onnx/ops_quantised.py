@@ -1,0 +1,194 @@
+"""Quantised operators as plain arithmetic: integers, scales and zero points."""
+
+from __future__ import annotations
+
+from photic.frontends.onnx.call import Call, Op
+from photic.frontends.onnx.casts import cast, plain
+from photic.frontends.onnx.kinds import KIND, Kind, kind_of_code
+from photic.frontends.onnx.ops_gates import MICROSOFT
+from photic.frontends.onnx.ops_windows import convolved
+from photic.frontends.onnx.value import Value
+from photic.ir.dtype import FLOAT32, FLOAT64, INT32
+from photic.tensor import (
+    arithmetic,
+    compare,
+    creation,
+    linear,
+    primitive,
+    reductions,
+    repeating,
+    rounding,
+    shapes,
+)
+from photic.tensor.tensor import Tensor
+
+UINT8_MOST = 255.0
+
+
+def limits(kind: Kind) -> tuple[int, int]:
+    """The lowest and the highest integer of a kind."""
+    if kind.is_signed:
+        return -(1 << (kind.bits - 1)), (1 << (kind.bits - 1)) - 1
+    return 0, (1 << kind.bits) - 1
+
+
+def _laid(call: Call, part: Tensor, x: Tensor, axis: int, size: int) -> Tensor:
+    """A scale or zero point over a tensor: one number, one for each place of an axis, or blocks."""
+    if part.ndim == 0 or part.shape == (1,):
+        return shapes.reshape(part, ())
+    axis %= max(1, x.ndim)
+    if part.ndim == 1 and size == 0:
+        return shapes.reshape(part, [-1 if k == axis else 1 for k in range(x.ndim)])
+    if size:
+        repeated = repeating.repeat(part, size, axis)
+        extent = x.shape[axis]
+        places = [slice(None)] * x.ndim
+        places[axis] = slice(0, extent)
+        return repeated[tuple(places)]
+    return part
+
+
+def _dequantised(call: Call) -> Value:
+    value, scale = call.value(0), call.value(1)
+    x = plain(value)
+    axis, size = call.integer("axis", 1), call.integer("block_size", 0)
+    code = call.integer("output_dtype", 0)
+    to = kind_of_code(code, call.node.where) if code else scale.kind
+    wide = x.astype(INT32) if x.dtype.kind == "int" else x
+    if call.has(2):
+        zero = plain(call.value(2))
+        zero = zero.astype(INT32) if zero.dtype.kind == "int" else zero
+        wide = wide - _laid(call, zero, x, axis, size)
+    factor = _laid(call, plain(scale).astype(FLOAT32), x, axis, size)
+    return Value((wide.astype(FLOAT32) * factor).astype(to.carrier), to)
+
+
+def _quantised(call: Call) -> Value:
+    value = call.value(0)
+    x = value.tensor
+    axis, size = call.integer("axis", 1), call.integer("block_size", 0)
+    code = call.integer("output_dtype", 0)
+    if call.has(2):
+        to = call.value(2).kind
+    else:
+        to = kind_of_code(code, call.node.where) if code else KIND["uint8"]
+    wide = x.astype(FLOAT32)
+    scaled = _exactly_divided(wide, _laid(call, plain(call.value(1)), x, axis, size))
+    if to.form == "coded":
+        return cast(Value(scaled, KIND["float32"]), to, call.flag("saturate", True))
+    return Value(_to_integers(call, scaled, to, x, axis, size), to)
+
+
+def _exactly_divided(x: Tensor, scale: Tensor) -> Tensor:
+    """The quotient rounded once to float32: a tie must not move to the other side."""
+    return arithmetic.divide(x.astype(FLOAT64), scale.astype(FLOAT64)).astype(FLOAT32)
+
+
+def _to_integers(call: Call, scaled: Tensor, to: Kind, x: Tensor, axis: int, size: int) -> Tensor:
+    whole = rounding.round(scaled)
+    if call.has(2):
+        whole = whole + _laid(call, plain(call.value(2)).astype(FLOAT32), x, axis, size)
+    low, high = limits(to)
+    return compare.clip(whole, float(low), float(high)).astype(to.carrier)
+
+
+def _dynamic(call: Call) -> list[Value | Tensor]:
+    """To uint8 by the range of the data, which always holds 0."""
+    x = call.tensor(0)
+    high, low = compare.maximum(reductions.max(x), 0.0), compare.minimum(reductions.min(x), 0.0)
+    scale = _exactly_divided(high - low, creation.constant(UINT8_MOST))
+    is_flat = compare.equal(scale, 0.0)
+    divisor = primitive.where(is_flat, 1.0, scale)
+    zero = compare.clip(rounding.round(_exactly_divided(0.0 - low, divisor)), 0.0, UINT8_MOST)
+    whole = compare.clip(rounding.round(_exactly_divided(x, divisor)) + zero, 0.0, UINT8_MOST)
+    kind = KIND["uint8"]
+    return [Value(whole.astype("uint8"), kind), scale, Value(zero.astype("uint8"), kind)]
+
+
+# --- products -------------------------------------------------------------------------------
+
+
+def _less_zero(x: Tensor, zero: Tensor | None, axis_from_end: int) -> Tensor:
+    """Integers less their zero point: one number, or one for each row or column."""
+    wide = x.astype(INT32)
+    if zero is None:
+        return wide
+    point = zero.astype(INT32)
+    if point.ndim == 1 and point.shape != (1,) and axis_from_end == 2:
+        point = point[:, None]
+    return wide - (shapes.reshape(point, ()) if point.shape == (1,) else point)
+
+
+def _matmul_integer(call: Call) -> Tensor:
+    left = _less_zero(call.tensor(0), call.optional(2), 2)
+    right = _less_zero(call.tensor(1), call.optional(3), 1)
+    return linear.matmul(left, right)
+
+
+def _matmul_integer_to_float(call: Call) -> Tensor:
+    """com.microsoft: the integer product times both scales, and a bias."""
+    left = _less_zero(call.tensor(0), call.optional(4), 2)
+    right = _less_zero(call.tensor(1), call.optional(5), 1)
+    result = linear.matmul(left, right).astype(FLOAT32) * (call.tensor(2) * call.tensor(3))
+    bias = call.optional(6)
+    return result if bias is None else result + bias
+
+
+def _dynamic_matmul(call: Call) -> Tensor:
+    """com.microsoft: the left side quantised by its range first."""
+    quantised, scale, zero = _dynamic(call)
+    assert isinstance(quantised, Value) and isinstance(scale, Tensor) and isinstance(zero, Value)
+    left = _less_zero(quantised.tensor, zero.tensor, 2)
+    right = _less_zero(call.tensor(1), call.optional(3), 1)
+    result = linear.matmul(left, right).astype(FLOAT32) * (scale * call.tensor(2))
+    bias = call.optional(4)
+    return result if bias is None else result + bias
+
+
+def _qlinear_matmul(call: Call) -> Value:
+    left = _less_zero(call.tensor(0), call.tensor(2), 2)
+    right = _less_zero(call.tensor(3), call.tensor(5), 1)
+    total = linear.matmul(left, right).astype(FLOAT32)
+    a_scale, b_scale, y_scale = (call.tensor(k).astype(FLOAT32) for k in (1, 4, 6))
+    if a_scale.ndim == 1 and a_scale.shape != (1,):
+        a_scale = a_scale[:, None]
+    return _requantised(call, total * ((a_scale * b_scale) / y_scale), 7)
+
+
+def _requantised(call: Call, scaled: Tensor, number: int) -> Value:
+    """Rounded, the zero point added, in the kind of that."""
+    kind = call.value(number).kind
+    low, high = limits(kind)
+    zero = call.tensor(number).astype(FLOAT32)
+    zero = shapes.reshape(zero, ()) if zero.shape == (1,) else zero
+    return Value(
+        compare.clip(rounding.round(scaled) + zero, float(low), float(high)).astype(kind.carrier),
+        kind,
+    )
+
+
+def _qlinear_conv(call: Call) -> Value:
+
+    x = _less_zero(call.tensor(0), call.tensor(2), 1)
+    weight, zero = call.tensor(3).astype(INT32), call.tensor(5).astype(INT32)
+    weight = weight - (shapes.reshape(zero, (-1, *(1,) * (weight.ndim - 1))) if zero.ndim else zero)
+    total = convolved(call, x, weight, call.optional(8)).astype(FLOAT32)
+    w_scale = call.tensor(4)
+    factor = call.tensor(1) * w_scale / call.tensor(6)
+    if factor.ndim == 1 and factor.shape != (1,):
+        factor = shapes.reshape(factor, (-1, *(1,) * (x.ndim - 2)))
+    return _requantised(call, total * factor, 7)
+
+
+QUANTISED: tuple[Op, ...] = (
+    Op("QuantizeLinear", _quantised),
+    Op("DequantizeLinear", _dequantised),
+    Op("DynamicQuantizeLinear", _dynamic),
+    Op("MatMulInteger", _matmul_integer),
+    Op("QLinearMatMul", _qlinear_matmul),
+    Op("QLinearConv", _qlinear_conv),
+    Op("QuantizeLinear", _quantised, domain=MICROSOFT),
+    Op("DequantizeLinear", _dequantised, domain=MICROSOFT),
+    Op("MatMulIntegerToFloat", _matmul_integer_to_float, domain=MICROSOFT),
+    Op("DynamicQuantizeMatMul", _dynamic_matmul, domain=MICROSOFT),
+)

@@ -1,0 +1,111 @@
+"""Segments of a model: programs one after another, each given what the ones before it computed.
+
+A segment's outputs are whole nodes of the graph. In the segments after it inputs stand for these
+nodes, so that nothing is computed twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+
+from photic.forms.constants import replaced
+from photic.forms.eval import evaluate, evaluate_operand
+from photic.forms.graph_names import named_sources, sizes_of
+from photic.frontends.onnx.kinds import Array
+from photic.ir.graph import Graph, Named, Node, Operand, constant_node, input_node, operand
+from photic.tensor import compiling
+from photic.tensor.tensor import Tensor
+
+Runner: TypeAlias = Callable[[Mapping[str, Array], Mapping[str, int]], dict[str, Array]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Segment:
+    """One program's graph. ``gives`` names the nodes that later segments take from it.
+
+    ``asked`` is the value that is read back, seen in the node that carries it.
+    """
+
+    graph: Graph
+    gives: Mapping[Node, str]
+    asked: Operand | None = None
+
+    def answer(self, held: Mapping[str, Array]) -> Array:
+        """The elements of what is read back, from the arrays of all segments so far."""
+        assert self.asked is not None
+        array = np.ascontiguousarray(held[self.gives[self.asked.node]])
+        stands_for = constant_node(array)
+        return np.array(evaluate_operand(Operand(stands_for, self.asked.view), {}))
+
+    def renamed(self, names: Sequence[str]) -> Segment:
+        """The same outputs under other names, in order."""
+        outputs = tuple((name, one) for name, (_, one) in zip(names, self.graph.outputs))
+        return replace(self, graph=Graph(outputs, ()))
+
+
+def segment_of(
+    asked: Operand | None, live: Sequence[Tensor], earlier: Sequence[Segment]
+) -> Segment:
+    """The segment that computes what is asked and what must live on; the last one its outputs."""
+    made: dict[Node, Node] = {}
+    for one in earlier:
+        for node, name in one.gives.items():
+            made.setdefault(node, input_node(name, node.shape, node.dtype))
+    if asked is None:
+        outputs = tuple((f"output{k}", one.operand) for k, one in enumerate(live))
+        return Segment(_taking(Graph(outputs, ()), made), {})
+    nodes = dict.fromkeys([asked.node, *(one.operand.node for one in live)])
+    fresh = [node for node in nodes if node not in made and node.op != "input"]
+    first = len(made)
+    gives = {node: f"segment_{first + k}" for k, node in enumerate(fresh)}
+    outputs = tuple((name, operand(node)) for node, name in gives.items())
+    known = {node: _name(one) for node, one in made.items()}
+    inputs = {node: _name(node) for node in nodes if node.op == "input"}
+    return Segment(_taking(Graph(outputs, ()), made), {**known, **inputs, **gives}, asked)
+
+
+def _name(node: Node) -> str:
+    """The name of an input."""
+    assert isinstance(node.attribute, Named)
+    return node.attribute.name
+
+
+def _taking(graph: Graph, made: Mapping[Node, Node]) -> Graph:
+    return replaced(graph, made) if made else graph
+
+
+# --- running --------------------------------------------------------------------------------
+
+
+def compiled(segment: Segment, search: float) -> Runner:
+    """The segment as a program."""
+    if not segment.graph.outputs:
+        return lambda held, sizes: {}
+    tensors = {name: Tensor(one) for name, one in segment.graph.outputs}
+    program = compiling.compile(tensors, search=search)
+    names = [one.name for one in program.artifact.inputs]
+    symbols = [one.name for one in program.artifact.sizes]
+
+    def run(held: Mapping[str, Array], sizes: Mapping[str, int]) -> dict[str, Array]:
+        given: dict[str, object] = {name: held[name] for name in names}
+        given.update({name: sizes[name] for name in symbols if name in sizes})
+        return dict(program(**given))
+
+    return run
+
+
+def evaluated(segment: Segment, search: float) -> Runner:
+    """The segment by the evaluator: no program is made."""
+    graph = segment.graph
+    names, symbols = list(named_sources(graph, "input")), list(sizes_of(graph))
+
+    def run(held: Mapping[str, Array], sizes: Mapping[str, int]) -> dict[str, Array]:
+        given = {name: held[name] for name in names}
+        chosen = {name: sizes[name] for name in symbols}
+        return evaluate(graph, given, {}, chosen, widen=False)[0]
+
+    return run
