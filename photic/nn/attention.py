@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from photic.autograd.handles import checkpoint
 from photic.base.errors import BadArgument
 from photic.ir.dtype import BOOL
 from photic.nn.initial import Rng, filled, generator, glorot
@@ -152,7 +153,8 @@ class MultiheadAttention(Module):
         return matmul(weights, v), weights if need_weights else None
 
 
-ACTIVATIONS: dict[str, Callable[[Value], Tensor]] = {"relu": relu, "gelu": gelu}
+# a gradient computes the many inner values of gelu again instead of keeping them
+ACTIVATIONS: dict[str, Callable[[Value], Tensor]] = {"relu": relu, "gelu": checkpoint(gelu)}
 
 
 class TransformerEncoderLayer(Module):

@@ -1,6 +1,8 @@
 """Activations and changes of shape as modules, for ``Sequential``; the functions are photic's.
 
-Names, arguments and defaults are PyTorch's, but that ``inplace`` does not exist.
+Names, arguments and defaults are PyTorch's, but that ``inplace`` does not exist. A gradient
+computes an activation's inner values again instead of keeping them: they are many (polynomials of
+exponentials) and cheap.
 """
 
 from __future__ import annotations
@@ -8,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
+from photic.autograd.handles import checkpoint
 from photic.ir.dim import Dim
 from photic.nn.initial import filled
 from photic.nn.module import Module
@@ -23,7 +26,7 @@ class Gate(Module):
     function: ClassVar[Callable[..., Tensor]]
 
     def forward(self, x: Value) -> Tensor:
-        return type(self).function(tensor(x))
+        return checkpoint(type(self).function)(tensor(x))
 
 
 class Identity(Gate):
@@ -114,7 +117,7 @@ class GELU(Module):
         self.approximate = approximate
 
     def forward(self, x: Value) -> Tensor:
-        return activations.gelu(x, self.approximate)
+        return checkpoint(activations.gelu)(x, self.approximate)
 
 
 class ELU(Module):
@@ -124,7 +127,7 @@ class ELU(Module):
         self.alpha = alpha
 
     def forward(self, x: Value) -> Tensor:
-        return activations.elu(x, self.alpha)
+        return checkpoint(activations.elu)(x, self.alpha)
 
 
 class CELU(Module):
@@ -134,7 +137,7 @@ class CELU(Module):
         self.alpha = alpha
 
     def forward(self, x: Value) -> Tensor:
-        return activations.celu(x, self.alpha)
+        return checkpoint(activations.celu)(x, self.alpha)
 
 
 class Softplus(Module):
@@ -144,7 +147,7 @@ class Softplus(Module):
         self.beta = beta
 
     def forward(self, x: Value) -> Tensor:
-        return activations.softplus(x, self.beta)
+        return checkpoint(activations.softplus)(x, self.beta)
 
 
 class LeakyReLU(Module):
