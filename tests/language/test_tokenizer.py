@@ -16,7 +16,8 @@ from language.vocabulary import SPECIALS, small_metadata
 
 from photic.base.errors import BadArgument
 from photic.language.errors import TokenizerBroken
-from photic.language.tokenizer import CUTTINGS, Cutting, Tokenizer, build_tokenizer
+from photic.language.tokenizer import Tokenizer, build_tokenizer
+from photic.language.tokenizer_bytes import CUTTINGS, Cutting
 
 peers = pytest.mark.skipif(
     find_spec("transformers") is None,
@@ -255,7 +256,8 @@ def test_turn_ends_are_known_by_key_and_by_text():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"model": "llama"}, "kind 'llama'; supported: \"gpt2\""),
+        ({"model": "t5"}, "kind 't5'; supported: \"gpt2\""),
+        ({"model": "llama"}, "scores is missing"),
         ({"model": None}, "kind ''"),
         ({"model": 3}, "model is no str"),
         ({"pre": "tekken"}, "'tekken'; supported: .*gpt-2.*smollm"),
