@@ -20,25 +20,28 @@ _MODULES: dict[str, str] = {
         empty empty_like arange linspace logspace geomspace eye identity result_type
     """,
     "photic.tensor.primitive": "exp2 log2 sin sqrt reciprocal add multiply mod less where",
-    "photic.tensor.arithmetic": "negative subtract divide floor_divide divmod remainder fmod lerp",
+    "photic.tensor.arithmetic": """
+        negative subtract divide floor_divide divmod remainder fmod lerp true_divide
+    """,
     "photic.tensor.compare": """
         greater less_equal greater_equal equal not_equal isnan isfinite isinf
         isposinf isneginf isclose nan_to_num fmax fmin
         logical_not logical_and logical_or logical_xor maximum minimum clip
     """,
     "photic.tensor.rounding": """
-        floor ceil trunc frac round abs sign square signbit copysign heaviside
+        floor ceil trunc frac round abs sign square signbit copysign heaviside absolute
+        around fix rint
     """,
     "photic.tensor.elementary": """
-        exp expm1 log log10 log1p rsqrt logaddexp logaddexp2 xlogy
-        deg2rad rad2deg radians degrees
+        exp expm1 log log10 log1p rsqrt logaddexp logaddexp2 xlogy deg2rad rad2deg radians
+        degrees xlog1py entr
     """,
     "photic.tensor.waves": "cos tan sinc",
     "photic.tensor.inverse_functions": """
         asin acos atan atan2 asinh acosh atanh logit
         arcsin arccos arctan arctan2 arcsinh arccosh arctanh
     """,
-    "photic.tensor.error_functions": "erf erfc erfinv",
+    "photic.tensor.error_functions": "erf erfc erfinv ndtr",
     "photic.tensor.gamma_functions": "lgamma digamma",
     "photic.tensor.activations": """
         tanh sinh cosh sigmoid silu relu softplus gelu mish log_sigmoid elu celu selu tanhshrink
@@ -47,43 +50,55 @@ _MODULES: dict[str, str] = {
         leaky_relu prelu relu6 hardtanh hardsigmoid hardswish softsign softshrink hardshrink
         threshold glu
     """,
-    "photic.tensor.powers": "power cbrt hypot",
+    "photic.tensor.powers": "power cbrt hypot pow",
     "photic.tensor.bitwise": """
         bitwise_not bitwise_and bitwise_or bitwise_xor left_shift right_shift
+        bitwise_count bitwise_invert invert bitwise_left_shift bitwise_right_shift
+        packbits unpackbits
     """,
     "photic.tensor.loops": "scan prod",
-    "photic.tensor.ordering": "sort argsort topk",
+    "photic.tensor.ordering": "sort argsort topk partition argpartition lexsort",
     "photic.tensor.selection": """
         kthvalue median nanmedian quantile nanquantile
         percentile nanpercentile
     """,
     "photic.tensor.searching": "searchsorted digitize bucketize",
     "photic.tensor.counting": """
-        count_nonzero nonzero argwhere flatnonzero bincount histogram
+        count_nonzero nonzero argwhere flatnonzero bincount histogram histogram_bin_edges
+        histc
     """,
     "photic.tensor.distinct": "unique mode",
-    "photic.tensor.nan_reductions": "nansum nanmax nanmin nanmean nanvar nanstd",
+    "photic.tensor.nan_reductions": """
+        nansum nanmax nanmin nanmean nanvar nanstd nanprod nancumsum nancumprod nanargmax
+        nanargmin
+    """,
     "photic.tensor.spans": "aminmax ptp",
-    "photic.tensor.running": "cumsum cumprod cummax cummin logcumsumexp diff",
+    "photic.tensor.running": """
+        cumsum cumprod cummax cummin logcumsumexp diff cumulative_sum cumulative_prod
+    """,
     "photic.tensor.shapes": """
-        reshape ravel flatten unflatten transpose permute swapaxes moveaxis broadcast_to expand
-        broadcast_shapes broadcast_arrays squeeze expand_dims unsqueeze atleast_1d atleast_2d
-        atleast_3d flip fliplr flipud rot90 roll concat concatenate stack
+        reshape ravel flatten unflatten transpose permute swapaxes moveaxis broadcast_to
+        expand broadcast_shapes broadcast_arrays squeeze expand_dims unsqueeze atleast_1d
+        atleast_2d atleast_3d flip fliplr flipud rot90 roll concat concatenate stack
+        matrix_transpose permute_dims
     """,
     "photic.tensor.scattering": """
         scatter scatter_add scatter_reduce scatter_nd put_along_axis put index_add index_copy
         index_fill index_put
     """,
-    "photic.tensor.masks": "masked_fill masked_scatter masked_select",
+    "photic.tensor.masks": "masked_fill masked_scatter masked_select extract compress",
     "photic.tensor.replacing": "slice_scatter select_scatter",
     "photic.tensor.padding": "pad",
     "photic.tensor.slicing": """
         split array_split hsplit vsplit dsplit chunk unbind unstack
     """,
     "photic.tensor.repeating": "tile repeat repeat_interleave",
-    "photic.tensor.joining": "vstack hstack dstack column_stack append block_diag delete",
+    "photic.tensor.joining": """
+        vstack hstack dstack column_stack append block_diag delete insert block
+    """,
     "photic.tensor.diagonals": """
         tri tril triu diag diagonal diagflat diag_embed diagonal_scatter trace
+        fill_diagonal
     """,
     "photic.tensor.unfolding": "sliding_window_view unfold fold",
     "photic.tensor.convolution": """
@@ -107,16 +122,18 @@ _MODULES: dict[str, str] = {
         channel_shuffle depth_to_space pixel_shuffle pixel_unshuffle space_to_depth
     """,
     "photic.tensor.grids": """
-        meshgrid indices unravel_index ravel_multi_index tril_indices triu_indices diag_indices
+        meshgrid indices unravel_index ravel_multi_index tril_indices triu_indices
+        diag_indices ix_ cartesian_prod combinations
     """,
     "photic.tensor.reductions": """
-        sum max min any all mean var std argmax argmin softmax log_softmax logsumexp
+        sum max min any all mean var std argmax argmin softmax log_softmax logsumexp amax
+        amin softmin
     """,
     "photic.tensor": "random",
     "photic.tensor.linear": """
         matmul dot vdot vecdot inner outer cross kron multi_dot tensordot einsum
     """,
-    "photic.tensor.magnitudes": "norm cdist pairwise_distance",
+    "photic.tensor.magnitudes": "norm cdist pairwise_distance dist pdist renorm",
     "photic.tensor.decompositions": """
         cholesky cholesky_solve solve_triangular lu solve inv det slogdet matrix_power qr lstsq
     """,
@@ -127,10 +144,26 @@ _MODULES: dict[str, str] = {
     """,
     "photic.tensor.spectra": """
         hann_window hamming_window blackman_window stft istft dct idct mel_filter_bank
+        bartlett_window kaiser_window
     """,
     "photic.tensor.indexing": """
         take index_select narrow embedding take_along_axis gather gather_nd choose select one_hot
         update
+    """,
+    "photic.tensor.statistics": "average cov corrcoef var_mean std_mean",
+    "photic.tensor.calculus": "gradient trapezoid cumulative_trapezoid interp unwrap",
+    "photic.tensor.polynomials": "vander polyval polyfit",
+    "photic.tensor.added_products": """
+        mm bmm mv matvec vecmat addmm addmv addr baddbmm addbmm addcmul addcdiv linear
+        bilinear convolve correlate
+    """,
+    "photic.tensor.divisors": "gcd lcm",
+    "photic.tensor.float_parts": "modf ldexp frexp",
+    "photic.tensor.sets": "isin union1d intersect1d setdiff1d",
+    "photic.tensor.agreement": "allclose array_equal",
+    "photic.tensor.matrix_functions": """
+        vector_norm matrix_norm cond logdet cholesky_inverse matrix_exp tensorinv
+        tensorsolve
     """,
     "photic.tensor.norms": """
         rms_norm layer_norm group_norm instance_norm batch_norm batch_norm_training
@@ -145,12 +178,14 @@ _MODULES: dict[str, str] = {
     "photic.tensor.recurrent": "RecurrentWeights lstm gru rnn",
     "photic.tensor.bags": "embedding_bag",
     "photic.tensor.losses": """
-        mse_loss l1_loss smooth_l1_loss huber_loss hinge_embedding_loss margin_ranking_loss
-        triplet_margin_loss cosine_similarity cosine_embedding_loss
+        mse_loss l1_loss smooth_l1_loss huber_loss hinge_embedding_loss
+        margin_ranking_loss triplet_margin_loss cosine_similarity cosine_embedding_loss
+        multi_margin_loss
     """,
     "photic.tensor.likelihoods": """
-        cross_entropy nll_loss binary_cross_entropy binary_cross_entropy_with_logits kl_div
-        poisson_nll_loss
+        cross_entropy nll_loss binary_cross_entropy binary_cross_entropy_with_logits
+        kl_div poisson_nll_loss gaussian_nll_loss soft_margin_loss
+        multilabel_soft_margin_loss
     """,
     "photic.tensor.ctc": "ctc_loss",
     "photic": "nn",

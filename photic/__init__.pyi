@@ -59,6 +59,24 @@ from photic.tensor.adaptive import adaptive_max_pool_with_indices as adaptive_ma
 from photic.tensor.adaptive import global_avg_pool as global_avg_pool
 from photic.tensor.adaptive import global_lp_pool as global_lp_pool
 from photic.tensor.adaptive import global_max_pool as global_max_pool
+from photic.tensor.added_products import addbmm as addbmm
+from photic.tensor.added_products import addcdiv as addcdiv
+from photic.tensor.added_products import addcmul as addcmul
+from photic.tensor.added_products import addmm as addmm
+from photic.tensor.added_products import addmv as addmv
+from photic.tensor.added_products import addr as addr
+from photic.tensor.added_products import baddbmm as baddbmm
+from photic.tensor.added_products import bilinear as bilinear
+from photic.tensor.added_products import bmm as bmm
+from photic.tensor.added_products import convolve as convolve
+from photic.tensor.added_products import correlate as correlate
+from photic.tensor.added_products import linear as linear
+from photic.tensor.added_products import matvec as matvec
+from photic.tensor.added_products import mm as mm
+from photic.tensor.added_products import mv as mv
+from photic.tensor.added_products import vecmat as vecmat
+from photic.tensor.agreement import allclose as allclose
+from photic.tensor.agreement import array_equal as array_equal
 from photic.tensor.arithmetic import divide as divide
 from photic.tensor.arithmetic import divmod as divmod
 from photic.tensor.arithmetic import floor_divide as floor_divide
@@ -73,16 +91,29 @@ from photic.tensor.arithmetic import (
     remainder as remainder,
 )
 from photic.tensor.arithmetic import subtract as subtract
+from photic.tensor.arithmetic import true_divide as true_divide
 from photic.tensor.attention import alibi_bias as alibi_bias
 from photic.tensor.attention import alibi_slopes as alibi_slopes
 from photic.tensor.attention import attention as attention
 from photic.tensor.bags import embedding_bag as embedding_bag
 from photic.tensor.bitwise import bitwise_and as bitwise_and
+from photic.tensor.bitwise import bitwise_count as bitwise_count
+from photic.tensor.bitwise import bitwise_invert as bitwise_invert
+from photic.tensor.bitwise import bitwise_left_shift as bitwise_left_shift
 from photic.tensor.bitwise import bitwise_not as bitwise_not
 from photic.tensor.bitwise import bitwise_or as bitwise_or
+from photic.tensor.bitwise import bitwise_right_shift as bitwise_right_shift
 from photic.tensor.bitwise import bitwise_xor as bitwise_xor
+from photic.tensor.bitwise import invert as invert
 from photic.tensor.bitwise import left_shift as left_shift
+from photic.tensor.bitwise import packbits as packbits
 from photic.tensor.bitwise import right_shift as right_shift
+from photic.tensor.bitwise import unpackbits as unpackbits
+from photic.tensor.calculus import cumulative_trapezoid as cumulative_trapezoid
+from photic.tensor.calculus import gradient as gradient
+from photic.tensor.calculus import interp as interp
+from photic.tensor.calculus import trapezoid as trapezoid
+from photic.tensor.calculus import unwrap as unwrap
 from photic.tensor.compare import clip as clip
 from photic.tensor.compare import equal as equal
 from photic.tensor.compare import (
@@ -130,7 +161,9 @@ from photic.tensor.counting import argwhere as argwhere
 from photic.tensor.counting import bincount as bincount
 from photic.tensor.counting import count_nonzero as count_nonzero
 from photic.tensor.counting import flatnonzero as flatnonzero
+from photic.tensor.counting import histc as histc
 from photic.tensor.counting import histogram as histogram
+from photic.tensor.counting import histogram_bin_edges as histogram_bin_edges
 from photic.tensor.counting import nonzero as nonzero
 from photic.tensor.creation import arange as arange
 from photic.tensor.creation import constant as constant
@@ -169,18 +202,22 @@ from photic.tensor.diagonals import diag_embed as diag_embed
 from photic.tensor.diagonals import diagflat as diagflat
 from photic.tensor.diagonals import diagonal as diagonal
 from photic.tensor.diagonals import diagonal_scatter as diagonal_scatter
+from photic.tensor.diagonals import fill_diagonal as fill_diagonal
 from photic.tensor.diagonals import trace as trace
 from photic.tensor.diagonals import tri as tri
 from photic.tensor.diagonals import tril as tril
 from photic.tensor.diagonals import triu as triu
 from photic.tensor.distinct import mode as mode
 from photic.tensor.distinct import unique as unique
+from photic.tensor.divisors import gcd as gcd
+from photic.tensor.divisors import lcm as lcm
 from photic.tensor.elementary import (
     deg2rad as deg2rad,
 )
 from photic.tensor.elementary import (
     degrees as degrees,
 )
+from photic.tensor.elementary import entr as entr
 from photic.tensor.elementary import exp as exp
 from photic.tensor.elementary import expm1 as expm1
 from photic.tensor.elementary import log as log
@@ -199,6 +236,7 @@ from photic.tensor.elementary import (
     radians as radians,
 )
 from photic.tensor.elementary import rsqrt as rsqrt
+from photic.tensor.elementary import xlog1py as xlog1py
 from photic.tensor.elementary import (
     xlogy as xlogy,
 )
@@ -211,6 +249,10 @@ from photic.tensor.error_functions import (
 from photic.tensor.error_functions import (
     erfinv as erfinv,
 )
+from photic.tensor.error_functions import ndtr as ndtr
+from photic.tensor.float_parts import frexp as frexp
+from photic.tensor.float_parts import ldexp as ldexp
+from photic.tensor.float_parts import modf as modf
 from photic.tensor.fourier import fft as fft
 from photic.tensor.fourier import fft2 as fft2
 from photic.tensor.fourier import fftfreq as fftfreq
@@ -266,8 +308,11 @@ from photic.tensor.gates import (
 from photic.tensor.gates import (
     threshold as threshold,
 )
+from photic.tensor.grids import cartesian_prod as cartesian_prod
+from photic.tensor.grids import combinations as combinations
 from photic.tensor.grids import diag_indices as diag_indices
 from photic.tensor.grids import indices as indices
+from photic.tensor.grids import ix_ as ix_
 from photic.tensor.grids import meshgrid as meshgrid
 from photic.tensor.grids import ravel_multi_index as ravel_multi_index
 from photic.tensor.grids import tril_indices as tril_indices
@@ -300,20 +345,25 @@ from photic.tensor.inverse_functions import atan2 as atan2
 from photic.tensor.inverse_functions import atanh as atanh
 from photic.tensor.inverse_functions import logit as logit
 from photic.tensor.joining import append as append
+from photic.tensor.joining import block as block
 from photic.tensor.joining import block_diag as block_diag
 from photic.tensor.joining import column_stack as column_stack
 from photic.tensor.joining import delete as delete
 from photic.tensor.joining import dstack as dstack
 from photic.tensor.joining import hstack as hstack
+from photic.tensor.joining import insert as insert
 from photic.tensor.joining import vstack as vstack
 from photic.tensor.likelihoods import binary_cross_entropy as binary_cross_entropy
 from photic.tensor.likelihoods import (
     binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
 )
 from photic.tensor.likelihoods import cross_entropy as cross_entropy
+from photic.tensor.likelihoods import gaussian_nll_loss as gaussian_nll_loss
 from photic.tensor.likelihoods import kl_div as kl_div
+from photic.tensor.likelihoods import multilabel_soft_margin_loss as multilabel_soft_margin_loss
 from photic.tensor.likelihoods import nll_loss as nll_loss
 from photic.tensor.likelihoods import poisson_nll_loss as poisson_nll_loss
+from photic.tensor.likelihoods import soft_margin_loss as soft_margin_loss
 from photic.tensor.linear import cross as cross
 from photic.tensor.linear import dot as dot
 from photic.tensor.linear import einsum as einsum
@@ -334,17 +384,36 @@ from photic.tensor.losses import huber_loss as huber_loss
 from photic.tensor.losses import l1_loss as l1_loss
 from photic.tensor.losses import margin_ranking_loss as margin_ranking_loss
 from photic.tensor.losses import mse_loss as mse_loss
+from photic.tensor.losses import multi_margin_loss as multi_margin_loss
 from photic.tensor.losses import smooth_l1_loss as smooth_l1_loss
 from photic.tensor.losses import triplet_margin_loss as triplet_margin_loss
 from photic.tensor.magnitudes import cdist as cdist
+from photic.tensor.magnitudes import dist as dist
 from photic.tensor.magnitudes import norm as norm
 from photic.tensor.magnitudes import pairwise_distance as pairwise_distance
+from photic.tensor.magnitudes import pdist as pdist
+from photic.tensor.magnitudes import renorm as renorm
+from photic.tensor.masks import compress as compress
+from photic.tensor.masks import extract as extract
 from photic.tensor.masks import masked_fill as masked_fill
 from photic.tensor.masks import masked_scatter as masked_scatter
 from photic.tensor.masks import masked_select as masked_select
+from photic.tensor.matrix_functions import cholesky_inverse as cholesky_inverse
+from photic.tensor.matrix_functions import cond as cond
+from photic.tensor.matrix_functions import logdet as logdet
+from photic.tensor.matrix_functions import matrix_exp as matrix_exp
+from photic.tensor.matrix_functions import matrix_norm as matrix_norm
+from photic.tensor.matrix_functions import tensorinv as tensorinv
+from photic.tensor.matrix_functions import tensorsolve as tensorsolve
+from photic.tensor.matrix_functions import vector_norm as vector_norm
+from photic.tensor.nan_reductions import nanargmax as nanargmax
+from photic.tensor.nan_reductions import nanargmin as nanargmin
+from photic.tensor.nan_reductions import nancumprod as nancumprod
+from photic.tensor.nan_reductions import nancumsum as nancumsum
 from photic.tensor.nan_reductions import nanmax as nanmax
 from photic.tensor.nan_reductions import nanmean as nanmean
 from photic.tensor.nan_reductions import nanmin as nanmin
+from photic.tensor.nan_reductions import nanprod as nanprod
 from photic.tensor.nan_reductions import nanstd as nanstd
 from photic.tensor.nan_reductions import nansum as nansum
 from photic.tensor.nan_reductions import nanvar as nanvar
@@ -356,7 +425,10 @@ from photic.tensor.norms import layer_norm as layer_norm
 from photic.tensor.norms import local_response_norm as local_response_norm
 from photic.tensor.norms import normalize as normalize
 from photic.tensor.norms import rms_norm as rms_norm
+from photic.tensor.ordering import argpartition as argpartition
 from photic.tensor.ordering import argsort as argsort
+from photic.tensor.ordering import lexsort as lexsort
+from photic.tensor.ordering import partition as partition
 from photic.tensor.ordering import sort as sort
 from photic.tensor.ordering import topk as topk
 from photic.tensor.padding import pad as pad
@@ -365,6 +437,9 @@ from photic.tensor.pixels import depth_to_space as depth_to_space
 from photic.tensor.pixels import pixel_shuffle as pixel_shuffle
 from photic.tensor.pixels import pixel_unshuffle as pixel_unshuffle
 from photic.tensor.pixels import space_to_depth as space_to_depth
+from photic.tensor.polynomials import polyfit as polyfit
+from photic.tensor.polynomials import polyval as polyval
+from photic.tensor.polynomials import vander as vander
 from photic.tensor.pooling import avg_pool as avg_pool
 from photic.tensor.pooling import avg_pool1d as avg_pool1d
 from photic.tensor.pooling import avg_pool2d as avg_pool2d
@@ -391,6 +466,7 @@ from photic.tensor.powers import (
 from photic.tensor.powers import (
     hypot as hypot,
 )
+from photic.tensor.powers import pow as pow
 from photic.tensor.powers import (
     power as power,
 )
@@ -410,6 +486,8 @@ from photic.tensor.recurrent import gru as gru
 from photic.tensor.recurrent import lstm as lstm
 from photic.tensor.recurrent import rnn as rnn
 from photic.tensor.reductions import all as all
+from photic.tensor.reductions import amax as amax
+from photic.tensor.reductions import amin as amin
 from photic.tensor.reductions import any as any
 from photic.tensor.reductions import argmax as argmax
 from photic.tensor.reductions import argmin as argmin
@@ -419,6 +497,7 @@ from photic.tensor.reductions import max as max
 from photic.tensor.reductions import mean as mean
 from photic.tensor.reductions import min as min
 from photic.tensor.reductions import softmax as softmax
+from photic.tensor.reductions import softmin as softmin
 from photic.tensor.reductions import std as std
 from photic.tensor.reductions import sum as sum
 from photic.tensor.reductions import var as var
@@ -449,11 +528,15 @@ from photic.tensor.rotations import pinv as pinv
 from photic.tensor.rotations import svd as svd
 from photic.tensor.rotations import svdvals as svdvals
 from photic.tensor.rounding import abs as abs
+from photic.tensor.rounding import absolute as absolute
+from photic.tensor.rounding import around as around
 from photic.tensor.rounding import ceil as ceil
 from photic.tensor.rounding import copysign as copysign
+from photic.tensor.rounding import fix as fix
 from photic.tensor.rounding import floor as floor
 from photic.tensor.rounding import frac as frac
 from photic.tensor.rounding import heaviside as heaviside
+from photic.tensor.rounding import rint as rint
 from photic.tensor.rounding import round as round
 from photic.tensor.rounding import sign as sign
 from photic.tensor.rounding import signbit as signbit
@@ -463,6 +546,8 @@ from photic.tensor.running import cummax as cummax
 from photic.tensor.running import cummin as cummin
 from photic.tensor.running import cumprod as cumprod
 from photic.tensor.running import cumsum as cumsum
+from photic.tensor.running import cumulative_prod as cumulative_prod
+from photic.tensor.running import cumulative_sum as cumulative_sum
 from photic.tensor.running import diff as diff
 from photic.tensor.running import logcumsumexp as logcumsumexp
 from photic.tensor.sampling_grids import affine_grid as affine_grid
@@ -487,6 +572,10 @@ from photic.tensor.selection import nanpercentile as nanpercentile
 from photic.tensor.selection import nanquantile as nanquantile
 from photic.tensor.selection import percentile as percentile
 from photic.tensor.selection import quantile as quantile
+from photic.tensor.sets import intersect1d as intersect1d
+from photic.tensor.sets import isin as isin
+from photic.tensor.sets import setdiff1d as setdiff1d
+from photic.tensor.sets import union1d as union1d
 from photic.tensor.shapes import atleast_1d as atleast_1d
 from photic.tensor.shapes import atleast_2d as atleast_2d
 from photic.tensor.shapes import atleast_3d as atleast_3d
@@ -501,8 +590,10 @@ from photic.tensor.shapes import flatten as flatten
 from photic.tensor.shapes import flip as flip
 from photic.tensor.shapes import fliplr as fliplr
 from photic.tensor.shapes import flipud as flipud
+from photic.tensor.shapes import matrix_transpose as matrix_transpose
 from photic.tensor.shapes import moveaxis as moveaxis
 from photic.tensor.shapes import permute as permute
+from photic.tensor.shapes import permute_dims as permute_dims
 from photic.tensor.shapes import ravel as ravel
 from photic.tensor.shapes import reshape as reshape
 from photic.tensor.shapes import roll as roll
@@ -523,14 +614,21 @@ from photic.tensor.slicing import unstack as unstack
 from photic.tensor.slicing import vsplit as vsplit
 from photic.tensor.spans import aminmax as aminmax
 from photic.tensor.spans import ptp as ptp
+from photic.tensor.spectra import bartlett_window as bartlett_window
 from photic.tensor.spectra import blackman_window as blackman_window
 from photic.tensor.spectra import dct as dct
 from photic.tensor.spectra import hamming_window as hamming_window
 from photic.tensor.spectra import hann_window as hann_window
 from photic.tensor.spectra import idct as idct
 from photic.tensor.spectra import istft as istft
+from photic.tensor.spectra import kaiser_window as kaiser_window
 from photic.tensor.spectra import mel_filter_bank as mel_filter_bank
 from photic.tensor.spectra import stft as stft
+from photic.tensor.statistics import average as average
+from photic.tensor.statistics import corrcoef as corrcoef
+from photic.tensor.statistics import cov as cov
+from photic.tensor.statistics import std_mean as std_mean
+from photic.tensor.statistics import var_mean as var_mean
 from photic.tensor.tensor import Tensor as Tensor
 from photic.tensor.unfolding import fold as fold
 from photic.tensor.unfolding import sliding_window_view as sliding_window_view

@@ -74,6 +74,9 @@ def divide(left: Value, right: Value) -> Tensor:
     return top * reciprocal(bottom)
 
 
+true_divide = divide  # NumPy's other name
+
+
 # --- floor-division -------------------------------------------------------------------------
 
 

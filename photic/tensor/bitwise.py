@@ -14,10 +14,14 @@ from functools import reduce
 import numpy as np
 
 from photic.base.errors import BadArgument, DtypeMismatch
-from photic.ir.dtype import BOOL, DType
+from photic.forms import movement
+from photic.ir.dim import floordiv
+from photic.ir.dtype import BOOL, INT16, UINT8, DType
 from photic.tensor.arithmetic import floor_divide
+from photic.tensor.axes import as_integer, checked_axis
 from photic.tensor.compare import logical_xor, reversed_order
-from photic.tensor.primitive import add, less, masked, mod, negated, where
+from photic.tensor.primitive import add, less, masked, mod, negated, reduced, where
+from photic.tensor.shapes import moveaxis, moved, ravel, reshape
 from photic.tensor.tensor import Tensor, Value, expanded, method, number, tensor, together
 
 
@@ -154,3 +158,67 @@ def _shifted(op: str, x: Value, places: Value, by: Callable[[Tensor, int], Tenso
         result = where(is_set, by(result, 2**k), result)
     is_outside = less(count, 0) + negated(less(count, bits))
     return where(is_outside, by(value, bits), result)
+
+
+# NumPy's other names.
+invert = bitwise_invert = bitwise_not
+bitwise_left_shift, bitwise_right_shift = left_shift, right_shift
+
+# --- bits and bytes -------------------------------------------------------------------------
+
+BYTE = 8  # bits
+
+
+def bitwise_count(x: Value) -> Tensor:
+    """How many bits of the magnitude are 1 (uint8). DtypeMismatch for floats and bools."""
+    value = _integer("bitwise_count", x)
+    if value.dtype.signed:
+        value = where(less(value, 0), value * -1, value)
+    return reduce(add, (bit.astype(UINT8) for bit in _bits(value)))
+
+
+def _weights(order: str) -> list[int]:
+    if order not in ("big", "little"):
+        raise BadArgument(op="bits", argument="bitorder", given=order, expected="big or little")
+    weights = [2**k for k in range(BYTE)]
+    return weights if order == "little" else weights[::-1]
+
+
+def packbits(x: Value, axis: int | None = None, bitorder: str = "big") -> Tensor:
+    """Each 8 places of an axis as the bits of a uint8: 1 where not 0; zeros fill up the last.
+
+    Of all elements for None. The first place is the highest bit, or the lowest ("little").
+    """
+    value, weights = tensor(x, "packbits").astype(BOOL), _weights(bitorder)
+    if axis is None:
+        return packbits(ravel(value), 0, bitorder)
+    place = checked_axis("packbits", axis, value.ndim)
+    extent = value.shape[place]
+    count = floordiv(extent + (BYTE - 1), BYTE)
+    last = moved(moveaxis(value, place, -1), movement.pad, value.ndim - 1, 0, count * BYTE - extent)
+    bits = reshape(last, (*last.shape[:-1], count, BYTE)).astype(UINT8)
+    total = reduced("sum", bits * np.array(weights, np.uint8), -1)
+    return moveaxis(total, -1, place)
+
+
+def unpackbits(
+    x: Value, axis: int | None = None, count: int | None = None, bitorder: str = "big"
+) -> Tensor:
+    """The bits (0 or 1, uint8) of each uint8 side by side along an axis; else as ``packbits``.
+
+    ``count`` keeps so many (negative: all but so many), zeros after them. DtypeMismatch.
+    """
+    value, weights = tensor(x, "unpackbits"), np.array(_weights(bitorder), np.int16)
+    if value.dtype != UINT8:
+        raise DtypeMismatch(op="unpackbits", given=value.dtype, expected="uint8")
+    if axis is None:
+        return unpackbits(ravel(value), 0, count, bitorder)
+    place = checked_axis("unpackbits", axis, value.ndim)
+    last = moveaxis(value, place, -1).astype(INT16)[..., None]
+    bits = negated(less(mod(last, weights * 2), weights)).astype(UINT8)
+    line = reshape(bits, (*bits.shape[:-2], bits.shape[-2] * BYTE))
+    if count is not None:
+        kept = as_integer("unpackbits", "count", count)
+        extra = kept - line.shape[-1] if kept >= 0 else kept
+        line = moved(line, movement.pad, line.ndim - 1, 0, extra)
+    return moveaxis(line, -1, place)

@@ -199,3 +199,17 @@ def _divided(x: Tensor, by: int) -> Tensor:
 def _density(total: Tensor, edges: Tensor) -> Tensor:
     before, after = (moved(edges, movement.shrink, 0, k, 1, edges.shape[0] - 1) for k in (0, 1))
     return total * reciprocal((after - before) * sum(total))
+
+
+def histogram_bin_edges(
+    x: Value, bins: int | Value | Sequence[float] = 10, range: Range = None
+) -> Tensor:
+    """The edges that ``histogram`` gives."""
+    return histogram(x, bins, range)[1]
+
+
+def histc(x: Value, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
+    """``histogram`` over ``min .. max`` in the dtype of ``x``; equal ones: what the data span."""
+    value = tensor(x, "histc")
+    span = None if min == max == 0 else (min, max)
+    return histogram(value, bins, span)[0].astype(value.dtype)

@@ -11,7 +11,7 @@ from photic.tensor.axes import as_integer, checked_axis
 from photic.tensor.creation import counted
 from photic.tensor.primitive import less, negated, where
 from photic.tensor.reductions import sum as total
-from photic.tensor.shapes import checked_axes, expand_dims, moveaxis, moved, ravel
+from photic.tensor.shapes import checked_axes, expand_dims, moveaxis, moved, ravel, reshape
 from photic.tensor.tensor import DTypeLike, Tensor, Value, expanded, in_dtype, tensor
 
 # --- triangles ------------------------------------------------------------------------------
@@ -157,3 +157,17 @@ def diagonal_scatter(x: Value, src: Value, offset: int = 0, dim1: int = 0, dim2:
     sizes = value.shape[axes[0]], value.shape[axes[1]]
     offset = as_integer("diagonal_scatter", "offset", offset)
     return _set_diagonal(value, expanded(part, shape), sizes, offset, axes)
+
+
+def fill_diagonal(x: Value, value: Value) -> Tensor:
+    """``x`` with a number on the diagonal of all its axes, as a new tensor. BadArgument."""
+    given = tensor(x, "fill_diagonal")
+    if given.ndim < 2:
+        raise BadArgument(op="fill_diagonal", argument="rank", given=given.ndim, expected="2 more")
+    lines = [
+        reshape(counted(0, n), (n, *(1,) * (given.ndim - k - 1))) for k, n in enumerate(given.shape)
+    ]
+    on = lines[0] == lines[1]
+    for one in lines[2:]:
+        on = on * (lines[0] == one)
+    return where(on, in_dtype(value, given.dtype), given)

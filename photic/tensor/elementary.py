@@ -242,6 +242,21 @@ def xlogy(left: Tensor, right: Tensor) -> Tensor:
     return where(is_nothing, 0.0, left * logarithm)
 
 
+@pair_in_float32
+def xlog1py(left: Tensor, right: Tensor) -> Tensor:
+    """left*log(1 + right), but 0 where ``left`` is 0 and ``right`` is not nan."""
+    logarithm = log1p(right)
+    is_nothing = equal(left, 0.0) * is_number(right) * negated(isfinite(logarithm))
+    return where(is_nothing, 0.0, left * logarithm)
+
+
+@in_float32
+def entr(x: Tensor) -> Tensor:
+    """-x*log(x), 0 at 0, -inf below."""
+    inside = where(less(0.0, x), x, 1.0)
+    return where(less(x, 0.0), -math.inf, where(equal(x, 0.0), 0.0, x * -log(inside)))
+
+
 @in_float32
 def rsqrt(x: Tensor) -> Tensor:
     """1/sqrt(x). rsqrt(0) = inf, rsqrt(x < 0) = nan."""

@@ -217,3 +217,9 @@ def erfinv(x: Tensor) -> Tensor:
         value = polynomial(at, piece.coefficients)
         slope = where(less(exponent, piece.end), value, slope)
     return x * slope
+
+
+@in_float32
+def ndtr(x: Tensor) -> Tensor:
+    """The share of the normal distribution below x, relatively right where it is small."""
+    return erfc(x * -math.sqrt(0.5)) * 0.5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,9 +10,10 @@ import numpy as np
 from photic.base.errors import BadArgument
 from photic.ir.dim import Dim
 from photic.tensor.arithmetic import floor_divide
+from photic.tensor.axes import as_integer
 from photic.tensor.compare import clip
 from photic.tensor.creation import checked_shape, counted
-from photic.tensor.indexing import Places, index_tensor, row_major_places
+from photic.tensor.indexing import Places, index_tensor, row_major_places, take
 from photic.tensor.primitive import mod
 from photic.tensor.shapes import broadcast_arrays, ravel, reshape, stack, swapaxes
 from photic.tensor.tensor import DTypeLike, Tensor, Value, fixed, size_value, tensor
@@ -120,3 +122,36 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, Tens
 def diag_indices(n: Dim, ndim: int = 2) -> tuple[Tensor, ...]:
     """The places of the main diagonal of a cube: ``ndim`` times 0 .. n - 1."""
     return (counted(0, n),) * ndim
+
+
+# --- every choice ---------------------------------------------------------------------------
+
+
+def ix_(*values: Places) -> tuple[Tensor, ...]:
+    """Lines of places along axes of their own: ``x[ix_(rows, columns)]`` is their grid."""
+    lines = [index_tensor("ix_", one) for one in values]
+    if any(one.ndim != 1 for one in lines):
+        given = [one.ndim for one in lines]
+        raise BadArgument(op="ix_", argument="ranks", given=given, expected="1 each")
+    return tuple(_along(line, k, len(lines)) for k, line in enumerate(lines))
+
+
+def cartesian_prod(*values: Value) -> Tensor:
+    """Every choice of one element of each line, as rows; of one line that line, as PyTorch's."""
+    grids = meshgrid(*values, indexing="ij")
+    if len(grids) == 1:
+        return grids[0]
+    return stack([ravel(one) for one in grids], -1)
+
+
+def combinations(x: Value, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """Every choice of ``r`` elements of a line in its order, as rows. UnknownSize, BadArgument."""
+    value, count = tensor(x, "combinations"), as_integer("combinations", "r", r)
+    if value.ndim != 1 or count < 0:
+        given = (value.ndim, count)
+        raise BadArgument(
+            op="combinations", argument="rank, r", given=given, expected="1, 0 or more"
+        )
+    every = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    rows = list(every(range(fixed("combinations", value.shape[0])), count))
+    return take(value, np.array(rows, np.int64).reshape(len(rows), count))

@@ -18,12 +18,14 @@ from photic.tensor.shapes import (
     atleast_3d,
     concat,
     concatenate,
+    moveaxis,
     ravel,
     reshape,
 )
 from photic.tensor.tensor import (
     Tensor,
     Value,
+    expanded,
     fixed,
     in_dtype,
     joined_dtype,
@@ -96,3 +98,66 @@ def delete(
     along = checked_axis("delete", axis, value.ndim)
     extent = fixed("delete", value.shape[along])
     return take(value, np.delete(np.arange(extent), places), along)
+
+
+def insert(
+    x: Value,
+    places: int | slice | Sequence[int] | npt.NDArray[np.int64],
+    values: Value,
+    axis: int | None = None,
+) -> Tensor:
+    """With ``values`` before places of an axis, which are known now; of all elements for None.
+
+    As NumPy's: places are those of ``x``, and values broadcast. UnknownSize, ShapeMismatch.
+    """
+    value = tensor(x, "insert")
+    if axis is None:
+        return insert(ravel(value), places, values, 0)
+    along = checked_axis("insert", axis, value.ndim)
+    extent = fixed("insert", value.shape[along])
+    new = in_dtype(values, value.dtype)
+    new = reshape(new, (*(1,) * (value.ndim - new.ndim), *new.shape))
+    is_slice = isinstance(places, slice)
+    at = np.asarray(np.arange(extent)[places] if is_slice else places, np.int64)
+    new = moveaxis(new, 0, along) if at.ndim == 0 else new
+    # a single place takes all values; new ones are numbered behind the old ones
+    count = fixed("insert", new.shape[along]) if at.size == 1 else at.size
+    numbers = extent + np.arange(count)
+    order = np.insert(np.arange(extent), at.item() if at.size == 1 else at, numbers)
+    laid = expanded(new, (*value.shape[:along], count, *value.shape[along + 1 :]))
+    return take(concat([value, laid], along), order, along)
+
+
+def block(arrays: Value | Sequence[object]) -> Tensor:
+    """Nested lists of tensors joined: the innermost along the last axis, as NumPy's ``block``.
+
+    BadArgument for lists nested unequally, ShapeMismatch.
+    """
+    depth = _depth(arrays)
+    rank = max([depth, *_ranks(arrays)])
+    return _blocked(arrays, depth, rank)
+
+
+def _depth(arrays: object) -> int:
+    """How deep lists are nested. BadArgument."""
+    if not isinstance(arrays, list | tuple):
+        return 0
+    depths = {_depth(one) for one in arrays}
+    if len(depths) != 1:
+        raise BadArgument(
+            op="block", argument="arrays", given="lists", expected="all nested alike, none empty"
+        )
+    return depths.pop() + 1
+
+
+def _ranks(arrays: object) -> list[int]:
+    if isinstance(arrays, list | tuple):
+        return [rank for one in arrays for rank in _ranks(one)]
+    return [tensor(arrays, "block").ndim]  # type: ignore[arg-type]
+
+
+def _blocked(arrays: object, depth: int, rank: int) -> Tensor:
+    if isinstance(arrays, list | tuple):
+        return concat([_blocked(one, depth - 1, rank) for one in arrays], -depth)
+    value = tensor(arrays, "block")  # type: ignore[arg-type]
+    return reshape(value, (*(1,) * (rank - value.ndim), *value.shape))

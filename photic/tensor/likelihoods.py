@@ -17,7 +17,7 @@ from photic.tensor.elementary import exp, log, log1p
 from photic.tensor.losses import combined, wide
 from photic.tensor.norms import in_dtype_of
 from photic.tensor.primitive import accumulated, as_float, less, masked, reciprocal, reduced, where
-from photic.tensor.reductions import log_softmax, sum
+from photic.tensor.reductions import log_softmax, mean, sum
 from photic.tensor.shapes import expand_dims, reshape
 from photic.tensor.tensor import Tensor, Value, expanded, size_value, tensor
 
@@ -225,3 +225,38 @@ def poisson_nll_loss(
         stirling = t * log(t) - t + log(t * (2 * math.pi)) * 0.5
         loss = loss + where(less(1.0, t), stirling, 0.0)
     return combined("poisson_nll_loss", loss, reduction, dtype)
+
+
+def gaussian_nll_loss(
+    x: Value,
+    target: Value,
+    var: Value,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
+) -> Tensor:
+    """``(log(var) + (x - target)**2/var)/2``, variances of at least ``eps``; broadcast.
+
+    ``full`` adds ``log(2*pi)/2``.
+    """
+    dtype, (a, t, spread) = wide("gaussian_nll_loss", x, target, var)
+    bounded = where(less(spread, eps), eps, spread)
+    distance = a - t
+    loss = (log(bounded) + distance * distance * reciprocal(bounded)) * 0.5
+    loss = loss + 0.5 * math.log(2 * math.pi) if full else loss
+    return combined("gaussian_nll_loss", loss, reduction, dtype)
+
+
+def soft_margin_loss(x: Value, target: Value, reduction: str = "mean") -> Tensor:
+    """``log(1 + exp(-target*x))`` for targets 1 and -1, without overflow."""
+    dtype, (a, sign) = wide("soft_margin_loss", x, target)
+    return combined("soft_margin_loss", softplus(-sign * a), reduction, dtype)
+
+
+def multilabel_soft_margin_loss(
+    x: Value, target: Value, weight: Value | None = None, reduction: str = "mean"
+) -> Tensor:
+    """``binary_cross_entropy_with_logits`` with the mean over the last axis, the labels."""
+    dtype, (a, t) = wide("multilabel_soft_margin_loss", x, target)
+    each = binary_cross_entropy_with_logits(a, t, weight, "none")
+    return combined("multilabel_soft_margin_loss", mean(each, -1), reduction, dtype)

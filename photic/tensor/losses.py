@@ -12,13 +12,15 @@ from collections.abc import Callable
 from photic.base.errors import BadArgument
 from photic.ir.dtype import DType
 from photic.tensor.compare import equal, less_equal, maximum, minimum, not_equal
+from photic.tensor.creation import counted
 from photic.tensor.elementary import rsqrt
+from photic.tensor.indexing import index_tensor, take, take_along_axis
 from photic.tensor.norms import p_norm
 from photic.tensor.primitive import accumulated, as_float, less, reciprocal, where
 from photic.tensor.reductions import mean, sum
 from photic.tensor.rounding import abs
-from photic.tensor.shapes import reshape
-from photic.tensor.tensor import Tensor, Value, together
+from photic.tensor.shapes import expand_dims, reshape
+from photic.tensor.tensor import Tensor, Value, tensor, together
 
 
 def wide(op: str, *values: Value) -> tuple[DType, tuple[Tensor, ...]]:
@@ -163,3 +165,28 @@ def cosine_embedding_loss(
     alike = where(equal(sign, 1.0), 1.0 - cosine, 0.0)
     apart = where(equal(sign, -1.0), maximum(cosine - margin, 0.0), 0.0)
     return combined("cosine_embedding_loss", alike + apart, reduction, dtype)
+
+
+def multi_margin_loss(
+    x: Value,
+    target: Value,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Value | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The mean over other classes of ``max(0, margin - x[target] + x[class])**p``.
+
+    x is (batch, classes) or (classes,), ``target`` integers without the classes; ``p`` 1 or 2;
+    ``weight`` (classes,) weighs a target's margins. BadArgument.
+    """
+    if p not in (1, 2):
+        raise BadArgument(op="multi_margin_loss", argument="p", given=p, expected="1 or 2")
+    dtype, (a,) = wide("multi_margin_loss", x)
+    place = expand_dims(index_tensor("multi_margin_loss", target), -1)
+    apart = maximum(margin - take_along_axis(a, place, -1) + a, 0.0)
+    apart = apart if p == 1 else apart * apart
+    if weight is not None:
+        apart = apart * take(tensor(weight).astype(a.dtype), place)
+    others = where(equal(counted(0, a.shape[-1]), place), 0.0, apart)
+    return combined("multi_margin_loss", mean(others, -1), reduction, dtype)

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from photic.base.errors import BadArgument, ShapeMismatch
 from photic.ir.dim import bounds, product
+from photic.tensor.indexing import take
 from photic.tensor.linear import in_floats
 from photic.tensor.norms import p_norm
-from photic.tensor.primitive import accumulated, as_float, less, where
+from photic.tensor.primitive import accumulated, as_float, less, reciprocal, where
 from photic.tensor.reductions import sum as total
 from photic.tensor.rotations import svdvals
 from photic.tensor.rounding import abs
 from photic.tensor.shapes import checked_axes, expand_dims, moveaxis, reshape
-from photic.tensor.tensor import Axes, Tensor, Value
+from photic.tensor.tensor import Axes, Tensor, Value, fixed
 
 # Norms of matrices: the axis that is summed and the order of the vector norm of those sums, and
 # the order of the vector norm of singular values.
@@ -101,3 +104,39 @@ def cdist(x: Value, y: Value, p: float = 2.0) -> Tensor:
     difference = expand_dims(a, -2) - expand_dims(b, -3)
     result = _vector_norm(difference, p, (difference.ndim - 1,))
     return reshape(result, result.shape[:-1]).astype(dtype)
+
+
+def dist(x: Value, y: Value, p: float = 2.0) -> Tensor:
+    """The p-norm of all elements of ``x - y``, which broadcast, as a number of rank 0."""
+    dtype, (a, b) = in_floats("dist", x, y)
+    difference = a - b
+    result = _vector_norm(difference, p, tuple(range(difference.ndim)))
+    return reshape(result, ()).astype(dtype)
+
+
+def pdist(x: Value, p: float = 2.0) -> Tensor:
+    """The p-norm of each row of ``x`` (n, m) less each later row: (n*(n - 1)/2,). BadArgument.
+
+    ``n`` must be known: UnknownSize.
+    """
+    dtype, (value,) = in_floats("pdist", x)
+    if value.ndim != 2:
+        raise BadArgument(op="pdist", argument="rank", given=value.ndim, expected=2)
+    first, second = np.triu_indices(fixed("pdist", value.shape[0]), 1)
+    difference = take(value, first, 0) - take(value, second, 0)
+    result = _vector_norm(difference, p, (1,))
+    return reshape(result, result.shape[:1]).astype(dtype)
+
+
+NO_LENGTH = 1e-7  # PyTorch adds it to the norms that it divides by
+
+
+def renorm(x: Value, p: float, dim: int, maxnorm: float) -> Tensor:
+    """Slices along an axis whose p-norm is above ``maxnorm`` brought down to it, as PyTorch's."""
+    given = as_float(x, "renorm")
+    value = given.astype(accumulated(given.dtype))
+    (axis,) = checked_axes("renorm", dim, value.ndim)
+    rest = tuple(k for k in range(value.ndim) if k != axis)
+    length = _vector_norm(value, p, rest)
+    factor = where(less(maxnorm, length), reciprocal(length + NO_LENGTH) * maxnorm, 1.0)
+    return (value * factor).astype(given.dtype)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from photic.base.errors import ShapeMismatch
+from photic.base.errors import BadArgument, ShapeMismatch
 from photic.ir.dim import Dim
+from photic.tensor.axes import checked_axis
 from photic.tensor.creation import counted, full
 from photic.tensor.errors import SizeOfMask
 from photic.tensor.indexing import take
@@ -18,6 +19,7 @@ from photic.tensor.tensor import (
     broadcast_shape,
     expanded,
     in_dtype,
+    size_value,
     tensor,
 )
 
@@ -73,3 +75,34 @@ def _picked(x: Tensor, mask: Tensor, size: Dim, fill_value: Scalar) -> Tensor:
     given = Scatter(rest, expand_dims(places, 0), expand_dims(x, 0), 0)
     count = reshape(mask.astype("int64").sum(), (1,))
     return where(less(counted(0, size), count), given.reduced("sum", given.values), rest)
+
+
+def extract(condition: Value, x: Value, size: Dim | None = None, fill_value: Scalar = 0) -> Tensor:
+    """``masked_select`` with NumPy's order of arguments; the condition holds where it is not 0."""
+    return masked_select(x, tensor(condition, "extract").astype("bool"), size, fill_value)
+
+
+def compress(
+    condition: Value, x: Value, axis: int | None = None, size: Dim | None = None
+) -> Tensor:
+    """The places of an axis (of all elements for None) where a line of bools holds, as NumPy's.
+
+    A shorter line leaves out the rest. ``size`` is that of the result: further places are 0, those
+    too many are lost. DtypeMismatch, BadArgument, SizeOfMask without a size.
+    """
+    value, line = tensor(x, "compress"), tensor(condition, "compress")
+    if axis is None:
+        return compress(line, ravel(value), 0, size)
+    require_bool("compress", line)
+    if line.ndim != 1:
+        raise BadArgument(op="compress", argument="condition", given=line.ndim, expected="one axis")
+    if size is None:
+        raise SizeOfMask(op="compress", shape=line.shape)
+    places = masked_select(counted(0, line.shape[0]), line, size, -1)
+    return _at_places(places, value, axis)
+
+
+def _at_places(places: Tensor, x: Tensor, axis: int) -> Tensor:
+    """The places of an axis; negative ones give 0."""
+    outside = size_value(x.shape[checked_axis("compress", axis, x.ndim)])
+    return take(x, where(less(places, 0), outside, places), axis)

@@ -1,10 +1,12 @@
-"""Reductions that leave out nan. Of integers and bools they are the plain ones."""
+"""Reductions and running values that leave out nan; of integers and bools the plain ones."""
 
 from __future__ import annotations
 
-from photic.tensor.compare import is_number, reversed_order
+from photic.tensor.compare import equal, is_number, reversed_order
+from photic.tensor.loops import prod
 from photic.tensor.primitive import accumulated, as_float, less, reciprocal, sqrt, where
-from photic.tensor.reductions import any, max, mean, sum, var
+from photic.tensor.reductions import any, argmax, max, mean, sum, var
+from photic.tensor.running import cumprod, cumsum
 from photic.tensor.tensor import Axes, Tensor, Value, tensor
 
 NAN, INFINITY = float("nan"), float("inf")
@@ -74,3 +76,47 @@ def nanstd(x: Value, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -
     value = as_float(x, "nanstd")
     wide = value.astype(accumulated(value.dtype))
     return sqrt(nanvar(wide, axis, ddof, keepdims)).astype(value.dtype)
+
+
+def nanprod(x: Value, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    """The product of what is not nan; 1 of nothing. Dtypes as ``prod``."""
+    return prod(_filled("nanprod", x, 1.0), axis, keepdims)
+
+
+def _filled(op: str, x: Value, fill: float) -> Tensor:
+    """A number for each nan."""
+    value = tensor(x, op)
+    known = _known(value)
+    return value if known is None else where(known, value, fill)
+
+
+# --- running values, places -----------------------------------------------------------------
+
+
+def nancumsum(x: Value, axis: int | None = None) -> Tensor:
+    """``cumsum`` in which nan counts as 0."""
+    return cumsum(_filled("nancumsum", x, 0.0), axis)
+
+
+def nancumprod(x: Value, axis: int | None = None) -> Tensor:
+    """``cumprod`` in which nan counts as 1."""
+    return cumprod(_filled("nancumprod", x, 1.0), axis)
+
+
+def nanargmax(x: Value, axis: int | None = None, keepdims: bool = False) -> Tensor:
+    """The first place (int64) of the largest that is not nan; -1 where there are no others.
+
+    BadArgument for an axis of size 0.
+    """
+    value = tensor(x, "nanargmax")
+    known = _known(value)
+    if known is None:
+        return argmax(value, axis, keepdims)
+    best = nanmax(value, axis, keepdims=True)
+    found = argmax(equal(value, best), axis, keepdims)
+    return where(any(known, axis, keepdims), found, -1)
+
+
+def nanargmin(x: Value, axis: int | None = None, keepdims: bool = False) -> Tensor:
+    """The first place (int64) of the smallest that is not nan; else as ``nanargmax``."""
+    return nanargmax(reversed_order(tensor(x, "nanargmin")), axis, keepdims)

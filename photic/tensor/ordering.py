@@ -10,6 +10,7 @@ many are looked for among the chunks that hold the largest elements.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from photic.base.errors import BadArgument
 from photic.forms import movement
@@ -18,7 +19,7 @@ from photic.ir.dtype import FLOAT32, INT32, INT64, UINT8, DType
 from photic.tensor.axes import as_integer, checked_axis
 from photic.tensor.compare import equal, reversed_order
 from photic.tensor.creation import counted
-from photic.tensor.indexing import looked_up
+from photic.tensor.indexing import looked_up, take_along_axis
 from photic.tensor.keys import key_bits, last_key, order_key
 from photic.tensor.primitive import less, masked, mod, negated, reduced, where
 from photic.tensor.running import SUM, padded, running
@@ -266,3 +267,29 @@ def topk(
     found = (at_places(lines, places), places.astype(INT64))
     values, indices = (from_lines(one, value, place) for one in found)
     return values, indices
+
+
+# --- NumPy's other orders -------------------------------------------------------------------
+
+
+def partition(x: Value, kth: int | Sequence[int], axis: int | None = -1) -> Tensor:
+    """The elements in an order with those of ranks ``kth`` at their places: that of ``sort``."""
+    return sort(x, axis)
+
+
+def argpartition(x: Value, kth: int | Sequence[int], axis: int | None = -1) -> Tensor:
+    """The places (int64) of the elements in the order of ``partition``."""
+    return argsort(x, axis)
+
+
+def lexsort(keys: Sequence[Value], axis: int = -1) -> Tensor:
+    """The places (int64) that put the last key in order, of equal ones the key before, and so on.
+
+    Keys have one shape. BadArgument for none.
+    """
+    if not len(keys):
+        raise BadArgument(op="lexsort", argument="keys", given="none", expected="one or more")
+    order = argsort(keys[0], axis)
+    for key in keys[1:]:
+        order = take_along_axis(order, argsort(take_along_axis(key, order, axis), axis), axis)
+    return order

@@ -176,3 +176,6 @@ def hypot(left: Tensor, right: Tensor) -> Tensor:
     by, back = _scale(where(less(a, b), b, a), RANGES[left.dtype].squared)
     p, q = a * by, b * by
     return where(isinf(a) + isinf(b), np.inf, sqrt(p * p + q * q) * back)
+
+
+pow = power  # NumPy's other name

@@ -99,7 +99,7 @@ def _count(x: Tensor, axis: Axes) -> Dim:
     return product(x.shape[k] for k in checked_axes("mean", axis, x.ndim))
 
 
-def _divided_by_count(total: Tensor, count: Dim) -> Tensor:
+def divided_by_count(total: Tensor, count: Dim) -> Tensor:
     """Times 1/count, a constant where the count is known; a count below 0 is 0."""
     if isinstance(count, int):
         with np.errstate(divide="ignore"):
@@ -117,10 +117,10 @@ def mean(x: Value, axis: Axes = None, keepdims: bool = False) -> Tensor:
     value = tensor(x, "mean")
     if value.dtype.kind != "float":
         total = _reduced(value.astype(INT64), axis, keepdims, "sum").astype(FLOAT32)
-        return _divided_by_count(total, _count(value, axis))
+        return divided_by_count(total, _count(value, axis))
     wide = value.astype(accumulated(value.dtype))
     total = _reduced(wide, axis, keepdims, "sum")
-    return _divided_by_count(total, _count(value, axis)).astype(value.dtype)
+    return divided_by_count(total, _count(value, axis)).astype(value.dtype)
 
 
 def var(x: Value, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
@@ -129,7 +129,7 @@ def var(x: Value, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -> T
     value = given.astype(accumulated(given.dtype))
     distance = value - mean(value, axis, keepdims=True)
     total = _reduced(distance * distance, axis, keepdims, "sum")
-    return _divided_by_count(total, _count(value, axis) - ddof).astype(given.dtype)
+    return divided_by_count(total, _count(value, axis) - ddof).astype(given.dtype)
 
 
 def std(x: Value, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
@@ -200,6 +200,11 @@ def softmax(x: Value, axis: Axes = -1) -> Tensor:
     return (weights * reciprocal(total)).astype(as_float(x, "softmax").dtype)
 
 
+def softmin(x: Value, axis: Axes = -1) -> Tensor:
+    """``softmax`` of -x."""
+    return softmax(as_float(x, "softmin") * -1.0, axis)
+
+
 def log_softmax(x: Value, axis: Axes = -1) -> Tensor:
     """The logarithm of ``softmax``, without its underflow."""
     shifted, _ = _shifted(x, axis, "log_softmax")
@@ -220,3 +225,7 @@ def logsumexp(x: Value, axis: Axes = None, keepdims: bool = False) -> Tensor:
         axes = checked_axes("logsumexp", axis, value.ndim)
         result = reshape(result, tuple(n for k, n in enumerate(value.shape) if k not in axes))
     return result.astype(value.dtype)
+
+
+# NumPy's other names.
+amax, amin = max, min

@@ -214,3 +214,7 @@ def heaviside(x: Value, middle: Value) -> Tensor:
     value, at_zero = floats_together("heaviside", x, middle)
     step = less(0.0, value).astype(value.dtype)
     return where(is_number(value), where(equal(value, 0.0), at_zero, step), value)
+
+
+# NumPy's other names.
+absolute, around, fix, rint = abs, round, trunc, nearest

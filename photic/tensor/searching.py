@@ -30,7 +30,8 @@ from photic.tensor.tensor import (
 Numbers = Value | Sequence[float]
 
 
-def _line(values: Numbers, op: str) -> Tensor:
+def line_of(values: Numbers, op: str) -> Tensor:
+    """Numbers that may come as a list."""
     if isinstance(values, list | tuple):
         return constant(values)
     return tensor(values, op)  # type: ignore[arg-type]
@@ -46,7 +47,7 @@ def searchsorted(a: Numbers, v: Value, side: str = "left", sorter: Value | None 
     """
     if side not in ("left", "right"):
         raise BadArgument(op="searchsorted", argument="side", given=side, expected="left or right")
-    line = _line(a, "searchsorted")
+    line = line_of(a, "searchsorted")
     line = line if sorter is None else _in_order(line, sorter)
     dtype = joined_dtype((line, v), "searchsorted")
     line, wanted = line.astype(dtype), in_dtype(v, dtype)
@@ -89,7 +90,7 @@ def digitize(x: Value, bins: Numbers, right: bool = False) -> Tensor:
 
     ``bins`` (one axis) rise or fall; an interval holds its left end, or the right one if ``right``.
     """
-    value, edges = tensor(x, "digitize"), _line(bins, "digitize")
+    value, edges = tensor(x, "digitize"), line_of(bins, "digitize")
     if edges.ndim != 1:
         raise ShapeMismatch(op="digitize", left=value.shape, right=edges.shape)
     extent = edges.shape[0]

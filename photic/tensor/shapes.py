@@ -91,6 +91,11 @@ def permute(x: Value, axes: Sequence[int]) -> Tensor:
     return transpose(x, axes)
 
 
+def matrix_transpose(x: Value) -> Tensor:
+    """The last two axes exchanged."""
+    return swapaxes(x, -1, -2)
+
+
 @method
 def swapaxes(x: Value, axis1: int, axis2: int) -> Tensor:
     """Two axes exchanged."""
@@ -99,6 +104,9 @@ def swapaxes(x: Value, axis1: int, axis2: int) -> Tensor:
     order = list(range(value.ndim))
     order[a], order[b] = b, a
     return transpose(value, order)
+
+
+permute_dims = transpose  # NumPy's other name
 
 
 def moveaxis(x: Value, source: Axes, destination: Axes) -> Tensor:

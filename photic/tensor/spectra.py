@@ -54,6 +54,32 @@ def blackman_window(size: Dim, periodic: bool = True, dtype: DTypeLike = "float3
     return _cosines(size, periodic, (0.42, -0.5, 0.08), dtype)
 
 
+def bartlett_window(size: int, periodic: bool = True, dtype: DTypeLike = "float32") -> Tensor:
+    """A triangle, ``1 - |2*k/size - 1|``; not periodic: over size - 1, 0 at both ends."""
+    return _known_window("bartlett_window", size, periodic, np.bartlett, dtype)
+
+
+KAISER_BETA = 12.0  # PyTorch's
+
+
+def kaiser_window(
+    size: int, periodic: bool = True, beta: float = KAISER_BETA, dtype: DTypeLike = "float32"
+) -> Tensor:
+    """``I0(beta*sqrt(1 - t*t))/I0(beta)`` for t from -1 to 1; not periodic: equal at both ends."""
+    return _known_window("kaiser_window", size, periodic, lambda n: np.kaiser(n, beta), dtype)
+
+
+def _known_window(
+    op: str, size: int, periodic: bool, made: Callable[[int], Floats], dtype: DTypeLike
+) -> Tensor:
+    """A constant, computed in float64; a periodic one lacks the last place of one longer."""
+    count = as_integer(op, "size", size)
+    if count < 0:
+        raise BadArgument(op=op, argument="size", given=size, expected="0 or more")
+    longer = count + (periodic and count > 1)
+    return tensor(np.asarray(made(longer)[:count], np.float64)).astype(dtype)
+
+
 def _cosines(size: Dim, periodic: bool, weights: Sequence[float], dtype: DTypeLike) -> Tensor:
     """A sum of weighted cosines of multiples of the angle, in float64; a single place holds 1."""
     places, count = counted(0, size).astype(FLOAT64), size_value(size)
