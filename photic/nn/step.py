@@ -47,8 +47,8 @@ RESERVED = ("loss", "lr", "grad_norm")
 class Trainable:
     """A model's values as states: every parameter that is trained, every buffer, by path."""
 
-    parameters: Mapping[str, Tensor]
-    buffers: Mapping[str, Tensor]
+    parameters: dict[str, Tensor]
+    buffers: dict[str, Tensor]
     held: Mapping[str, Held]
     count: Tensor
 
@@ -346,7 +346,8 @@ def _updates(
         gradients, found.results["grad_norm"] = clip_grad_norm(gradients, clip_norm)
     updates: dict[Tensor, Tensor] = {states.count: states.count + 1}
     done = states.count.astype(FLOAT64)
-    for name, value in states.parameters.items():
+    # the last layers first, as their gradients come: so the values that they are made of can go
+    for name, value in reversed(states.parameters.items()):
         chosen = optimiser if isinstance(optimiser, Optimiser) else optimiser(name)
         now = Now(done + 1.0, rate_at(chosen.lr, done))
         found.results.setdefault("lr", now.rate)
