@@ -142,7 +142,7 @@ class MultiheadAttention(Module):
         drops = self.training and self.dropout.p > 0
         if not drops and not need_weights and len(masks) <= 1:
             seen = [negated(one) if one.dtype == BOOL else one for one in masks]
-            return attention(q, k, v, seen[0] if seen else None, is_causal), None
+            return checkpoint(attention)(q, k, v, seen[0] if seen else None, is_causal), None
         scores = matmul(q, swapaxes(k, -1, -2)) * (self.embed_dim // self.num_heads) ** -0.5
         for one in masks:
             is_bool = one.dtype == BOOL

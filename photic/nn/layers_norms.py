@@ -11,6 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from photic.autograd.handles import checkpoint
 from photic.base.errors import BadArgument, ShapeMismatch
 from photic.ir.dtype import FLOAT32, FLOAT64, INT64
 from photic.nn.errors import NotTraining
@@ -61,7 +62,7 @@ class LayerNorm(Module):
     def forward(self, x: Value) -> Tensor:
         value = tensor(x)
         axes = _last_axes("LayerNorm", value, self.normalized_shape)
-        return layer_norm(value, _handle(self.weight), _handle(self.bias), self.eps, axes)
+        return checkpoint(layer_norm)(value, _handle(self.weight), _handle(self.bias), self.eps, axes)
 
 
 class RMSNorm(Module):
@@ -87,7 +88,7 @@ class RMSNorm(Module):
         eps = self.eps
         if eps is None:
             eps = EPSILON[accumulated(value.dtype)]
-        return rms_norm(value, _handle(self.weight), eps, axes)
+        return checkpoint(rms_norm)(value, _handle(self.weight), eps, axes)
 
 
 class GroupNorm(Module):
