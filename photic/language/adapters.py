@@ -73,7 +73,7 @@ def adapting(file: ModelFile, config: Config, lora: Lora) -> Adapt:
 
 def _rows(config: Config, name: str) -> Rows | None:
     """From published rows to the file's: of a head the halves' k-th rows become neighbours."""
-    if config.architecture.halves or name.rpartition(".")[2] not in TURNED:
+    if config.halves or name.rpartition(".")[2] not in TURNED:
         return None
 
     def paired(x: Tensor) -> Tensor:

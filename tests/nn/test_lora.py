@@ -14,7 +14,8 @@ import photic as ph
 from photic import nn
 from photic.base.errors import BadArgument
 from photic.frontends.gguf.reader import open_gguf
-from photic.language.adapters import adapting, lora_for, merged_file, merged_weights
+from photic.frontends.huggingface import open_folder
+from photic.language.adapters import LAYERS, adapting, lora_for, merged_file, merged_weights
 from photic.language.config import read_config
 from photic.language.decoder import build_training
 from photic.nn.trainer_errors import AdapterUnusable
@@ -48,18 +49,9 @@ def logits(file, config, adapt=None) -> np.ndarray:
 
 def merged_by_definition(held: dict[str, np.ndarray], lora: nn.Lora, scale: float):
     """The file's weights with ``scale B A`` added, queries' and keys' rows put in its order."""
-    parts = {
-        "attn_q": "self_attn.q_proj",
-        "attn_k": "self_attn.k_proj",
-        "attn_v": "self_attn.v_proj",
-        "attn_output": "self_attn.o_proj",
-        "ffn_gate": "mlp.gate_proj",
-        "ffn_up": "mlp.up_proj",
-        "ffn_down": "mlp.down_proj",
-    }
     state, found = lora.state_dict(), dict(held)
     for layer in range(SIZES.layers):
-        for part, name in parts.items():
+        for part, name in LAYERS.items():
             key = f"base_model.model.model.layers.{layer}.{name}"
             if f"{key}.lora_A.weight" in state:
                 product = scale * state[f"{key}.lora_B.weight"] @ state[f"{key}.lora_A.weight"]
@@ -122,6 +114,60 @@ def test_training_moves_the_adapters_alone(tmp_path: Path) -> None:
     assert history[-1] < history[0] / 2
     assert set(trainer.step.parameters()) == set(before)
     assert all((before[name] != one).any() for name, one in lora.state_dict().items())
+
+
+NORMS = {"attn_norm": "input_layernorm", "ffn_norm": "post_attention_layernorm"}
+OTHERS = {"token_embd": "model.embed_tokens", "output_norm": "model.norm", "output": "lm_head"}
+
+
+def write_folder(folder: Path, held: dict[str, np.ndarray]) -> Path:
+    """The same model as Hugging Face has it."""
+    config = {
+        "model_type": "llama",
+        "hidden_size": SIZES.width,
+        "intermediate_size": SIZES.hidden,
+        "num_hidden_layers": SIZES.layers,
+        "num_attention_heads": SIZES.heads,
+        "num_key_value_heads": SIZES.kv_heads,
+        "vocab_size": SIZES.vocabulary,
+        "rms_norm_eps": SIZES.epsilon,
+        "rope_theta": SIZES.base,
+        "max_position_embeddings": 64,
+        "tie_word_embeddings": False,
+        "hidden_act": "silu",
+    }
+    published = {}
+    for key, array in held.items():
+        name = key.removesuffix(".weight")
+        _, _, part = name.partition(".")[2].partition(".")
+        if part in ("attn_q", "attn_k"):
+            pairs = array.reshape(-1, SIZES.head // 2, 2, array.shape[1])
+            array = np.ascontiguousarray(pairs.swapaxes(1, 2).reshape(array.shape))
+        if name.startswith("blk."):
+            layer = f"model.layers.{name.split('.')[1]}."
+            published[layer + (NORMS.get(part) or LAYERS[part]) + ".weight"] = array
+        else:
+            published[OTHERS[name] + ".weight"] = array
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(config))
+    save_file(published, folder / "model.safetensors")
+    return folder
+
+
+def test_the_same_adapters_suit_a_gguf_file_and_a_folder_of_the_same_model(tmp_path: Path) -> None:
+    file, config, held = opened(tmp_path)
+    lora = made(file, nn.LoraOptions(r=2, alpha=4, targets=ALL))
+    folder = open_folder(write_folder(tmp_path / "folder", held))
+    assert lora_for(folder, lora.options, rng=0).state_dict().keys() == lora.state_dict().keys()
+    own = read_config(folder)
+    got = logits(folder, own, adapting(folder, own, lora))
+    want = [
+        reference(SIZES, merged_by_definition(held, lora, 2.0), list(ids)).logits for ids in IDS
+    ]
+    np.testing.assert_allclose(got, want, rtol=2e-4, atol=2e-4)
+    assert sorted(merged_weights(folder, own, lora)) == sorted(merged_weights(file, config, lora))
+    for name, array in merged_weights(folder, own, lora).items():
+        np.testing.assert_allclose(array, merged_weights(file, config, lora)[name], atol=1e-5)
 
 
 # --- files ----------------------------------------------------------------------------------
