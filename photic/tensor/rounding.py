@@ -217,4 +217,4 @@ def heaviside(x: Value, middle: Value) -> Tensor:
 
 
 # NumPy's other names.
-absolute, around, fix, rint = abs, round, trunc, nearest
+absolute, around, fix, rint = abs, round, trunc, round

@@ -98,11 +98,20 @@ STATISTICS = (
     ),
     near(
         "var_mean",
-        lambda x: (*ph.var_mean(x, 1), *ph.std_mean(x, 0, ddof=1)),
-        lambda x: (x.var(1), x.mean(1), x.std(0, ddof=1), x.mean(0)),
+        lambda x: (*ph.var_mean(x, 1), *ph.var_mean(x, ddof=1)),
+        lambda x: (x.var(1), x.mean(1), x.var(ddof=1), x.mean()),
         of_shape((3, 5), (17, 4)),
         count=4,
-        aten=("var_mean", "std_mean"),
+        aten=("var_mean",),
+        sizes=("n k",),
+    ),
+    near(
+        "std_mean",
+        lambda x: (*ph.std_mean(x, 1), *ph.std_mean(x, 0, ddof=1, keepdims=True)),
+        lambda x: (x.std(1), x.mean(1), x.std(0, ddof=1, keepdims=True), x.mean(0, keepdims=True)),
+        of_shape((3, 5), (17, 4)),
+        count=4,
+        aten=("std_mean",),
         sizes=("n k",),
     ),
 )
@@ -133,20 +142,24 @@ CALCULUS = (
     ),
     near(
         "trapezoid",
-        lambda y: (ph.trapezoid(y), ph.trapezoid(y, dx=0.5, axis=0), ph.cumulative_trapezoid(y)),
-        wide(
-            lambda y: (
-                np.trapezoid(y),
-                np.trapezoid(y, dx=0.5, axis=0),
-                np.cumsum((y[:, 1:] + y[:, :-1]) / 2, 1),
-            )
-        ),
+        lambda y: (ph.trapezoid(y), ph.trapezoid(y, dx=0.5, axis=0)),
+        wide(lambda y: (np.trapezoid(y), np.trapezoid(y, dx=0.5, axis=0))),
         of_shape((3, 5), (1, 2), (17, 40)),
         (*FLOATS, "int16"),
-        count=3,
+        count=2,
         sizes=("n+ k+",),
         scale=lambda y: largest(y) * y.shape[1],
-        aten=("trapezoid", "trapz", "cumulative_trapezoid"),
+        aten=("trapezoid", "trapz"),
+    ),
+    near(
+        "cumulative_trapezoid",
+        lambda y: ph.cumulative_trapezoid(y),
+        wide(lambda y: np.cumsum((y[:, 1:] + y[:, :-1]) / 2, 1)),
+        of_shape((3, 5), (1, 2), (17, 40)),
+        (*FLOATS, "int16"),
+        sizes=("n+ k+",),
+        scale=lambda y: largest(y) * y.shape[1],
+        aten=("cumulative_trapezoid",),
     ),
     near(
         "trapezoid.places",

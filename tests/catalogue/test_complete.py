@@ -16,6 +16,7 @@ import photic as ph
 EXCEPTIONS = {
     "compile": "gives a program; every compiled case is a test of it",
     "load": "reads a program from a folder; tested with the store of programs",
+    "nn": "a folder of modules and optimisers; tested with them",
     "dim": "a symbolic size; every entry with sizes is a test of it",
     "input": "a name for what is given; every entry reads one",
     "state": "kept between calls; tested with the states of programs",
