@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from photic.frontends.onnx.call import Call, Op
 from photic.frontends.onnx.casts import cast, plain
+from photic.frontends.onnx.dynamic import (
+    DynamicWeight,
+    dynamic_product,
+    exactly_divided,
+    quantised_by_range,
+)
 from photic.frontends.onnx.kinds import KIND, Kind, kind_of_code
 from photic.frontends.onnx.ops_gates import MICROSOFT
 from photic.frontends.onnx.ops_windows import convolved
 from photic.frontends.onnx.value import Value
-from photic.ir.dtype import FLOAT32, FLOAT64, INT32
+from photic.ir.dtype import FLOAT32, INT32
 from photic.tensor import (
-    arithmetic,
     compare,
     creation,
     linear,
-    primitive,
-    reductions,
     repeating,
     rounding,
     shapes,
 )
 from photic.tensor.tensor import Tensor
-
-UINT8_MOST = 255.0
 
 
 def limits(kind: Kind) -> tuple[int, int]:
@@ -73,15 +74,10 @@ def _quantised(call: Call) -> Value:
     else:
         to = kind_of_code(code, call.node.where) if code else KIND["uint8"]
     wide = x.astype(FLOAT32)
-    scaled = _exactly_divided(wide, _laid(call, plain(call.value(1)), x, axis, size))
+    scaled = exactly_divided(wide, _laid(call, plain(call.value(1)), x, axis, size))
     if to.form == "coded":
         return cast(Value(scaled, KIND["float32"]), to, call.flag("saturate", True))
     return Value(_to_integers(call, scaled, to, x, axis, size), to)
-
-
-def _exactly_divided(x: Tensor, scale: Tensor) -> Tensor:
-    """The quotient rounded once to float32: a tie must not move to the other side."""
-    return arithmetic.divide(x.astype(FLOAT64), scale.astype(FLOAT64)).astype(FLOAT32)
 
 
 def _to_integers(call: Call, scaled: Tensor, to: Kind, x: Tensor, axis: int, size: int) -> Tensor:
@@ -93,16 +89,8 @@ def _to_integers(call: Call, scaled: Tensor, to: Kind, x: Tensor, axis: int, siz
 
 
 def _dynamic(call: Call) -> list[Value | Tensor]:
-    """To uint8 by the range of the data, which always holds 0."""
-    x = call.tensor(0)
-    high, low = compare.maximum(reductions.max(x), 0.0), compare.minimum(reductions.min(x), 0.0)
-    scale = _exactly_divided(high - low, creation.constant(UINT8_MOST))
-    is_flat = compare.equal(scale, 0.0)
-    divisor = primitive.where(is_flat, 1.0, scale)
-    zero = compare.clip(rounding.round(_exactly_divided(0.0 - low, divisor)), 0.0, UINT8_MOST)
-    whole = compare.clip(rounding.round(_exactly_divided(x, divisor)) + zero, 0.0, UINT8_MOST)
-    kind = KIND["uint8"]
-    return [Value(whole.astype("uint8"), kind), scale, Value(zero.astype("uint8"), kind)]
+    found, kind = quantised_by_range(call.tensor(0)), KIND["uint8"]
+    return [Value(found.integers, kind), found.scale, Value(found.zero, kind)]
 
 
 # --- products -------------------------------------------------------------------------------
@@ -136,11 +124,11 @@ def _matmul_integer_to_float(call: Call) -> Tensor:
 
 def _dynamic_matmul(call: Call) -> Tensor:
     """com.microsoft: the left side quantised by its range first."""
-    quantised, scale, zero = _dynamic(call)
-    assert isinstance(quantised, Value) and isinstance(scale, Tensor) and isinstance(zero, Value)
-    left = _less_zero(quantised.tensor, zero.tensor, 2)
-    right = _less_zero(call.tensor(1), call.optional(3), 1)
-    result = linear.matmul(left, right).astype(FLOAT32) * (scale * call.tensor(2))
+    zero = call.optional(3)
+    weight = call.tensor(1)
+    nothing = creation.zeros((), weight.dtype)
+    held = DynamicWeight(weight, call.tensor(2), nothing if zero is None else zero)
+    result = dynamic_product(call.tensor(0), held)
     bias = call.optional(4)
     return result if bias is None else result + bias
 

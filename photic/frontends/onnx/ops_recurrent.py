@@ -8,17 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from photic.frontends.onnx.call import Call, Op
+from photic.frontends.onnx.dynamic import DynamicWeight
+from photic.frontends.onnx.ops_gates import MICROSOFT
 from photic.frontends.onnx.recurrent_steps import (
     ACTIVATIONS,
     Activation,
     Step,
     gru_step,
     lstm_step,
+    mixed,
     rnn_step,
 )
-from photic.tensor import creation, linear, loops, primitive, shapes
+from photic.ir.dim import Dim
+from photic.tensor import creation, loops, primitive, shapes
 from photic.tensor.tensor import Tensor
 
 DIRECTIONS = {"forward": 1, "reverse": 1, "bidirectional": 2}
@@ -44,23 +49,27 @@ FIRST_STATE = 5  # the number of its input
 class Parts:
     """The inputs of one direction: weights (gates*hidden, ...), bias sums, peepholes."""
 
-    weight: Tensor
-    recurrent: Tensor
+    weight: Tensor | DynamicWeight
+    recurrent: Tensor | DynamicWeight
+    width: Dim
     bias: Tensor | None
     hidden_bias: Tensor | None
     peephole: Tensor | None
 
 
-def recurrent(net: Net) -> Callable[[Call], list[Tensor]]:
+PartsOf: TypeAlias = Callable[[Call, int], Parts]
+
+
+def recurrent(net: Net, parts_of: PartsOf) -> Callable[[Call], list[Tensor]]:
     """The function that stands for a kind of network."""
 
     def run(call: Call) -> list[Tensor]:
-        return _run(net, call)
+        return _run(net, parts_of, call)
 
     return run
 
 
-def _run(net: Net, call: Call) -> list[Tensor]:
+def _run(net: Net, parts_of: PartsOf, call: Call) -> list[Tensor]:
     x = call.tensor(0)
     if call.flag("layout"):
         x = shapes.swapaxes(x, 0, 1)
@@ -70,7 +79,7 @@ def _run(net: Net, call: Call) -> list[Tensor]:
     activations = _activations(net, call, count)
     outputs, lasts = [], []
     for number in range(count):
-        parts = _parts(call, net, number)
+        parts = parts_of(call, number)
         first = _first(net, call, x, parts, number)
         backward = direction == "reverse" or number == 1
         width = len(net.activations)
@@ -107,14 +116,28 @@ def _activations(net: Net, call: Call, directions: int) -> list[Activation]:
     return found
 
 
-def _parts(call: Call, net: Net, number: int) -> Parts:
+def _parts(call: Call, number: int) -> Parts:
     weight, hidden = call.tensor(1)[number], call.tensor(2)[number]
     rows = hidden.shape[0]
     both = call.optional(3)
     bias = None if both is None else both[number][:rows]
     hidden_bias = None if both is None else both[number][rows:]
     peephole = call.optional(7)
-    return Parts(weight, hidden, bias, hidden_bias, None if peephole is None else peephole[number])
+    peep = None if peephole is None else peephole[number]
+    return Parts(weight, hidden, hidden.shape[1], bias, hidden_bias, peep)
+
+
+def _dynamic_parts(call: Call, number: int) -> Parts:
+    """com.microsoft: integer weights (inputs, rows), each with a scale and a zero point."""
+    weight = DynamicWeight(*(call.tensor(k)[number] for k in (1, 8, 9)))
+    hidden = DynamicWeight(*(call.tensor(k)[number] for k in (2, 10, 11)))
+    rows = hidden.integers.shape[1]
+    both = call.optional(3)
+    bias = None if both is None else both[number][:rows]
+    hidden_bias = None if both is None else both[number][rows:]
+    peephole = call.optional(7)
+    peep = None if peephole is None else peephole[number]
+    return Parts(weight, hidden, hidden.integers.shape[0], bias, hidden_bias, peep)
 
 
 def _first(net: Net, call: Call, x: Tensor, parts: Parts, number: int) -> tuple[Tensor, ...]:
@@ -123,7 +146,7 @@ def _first(net: Net, call: Call, x: Tensor, parts: Parts, number: int) -> tuple[
     for k in range(net.states):
         given = call.optional(FIRST_STATE + k)
         if given is None:
-            found.append(creation.zeros((x.shape[1], parts.recurrent.shape[1]), x.dtype))
+            found.append(creation.zeros((x.shape[1], parts.width), x.dtype))
         else:
             laid = shapes.swapaxes(given, 0, 1) if call.flag("layout") else given
             found.append(laid[number])
@@ -144,8 +167,7 @@ def _one_way(
 
     Beyond its length a sequence gives 0 and keeps its states; backwards it begins at its end.
     """
-    projected = linear.matmul(x, shapes.swapaxes(parts.weight, 0, 1))
-    projected = projected if parts.bias is None else projected + parts.bias
+    projected = mixed(x, parts.weight, parts.bias)
     inside = None
     if lengths is not None:
         inside = primitive.less(creation.arange(x.shape[0])[:, None], lengths)
@@ -185,7 +207,8 @@ class _Settings:
 
 
 RECURRENT: tuple[Op, ...] = (
-    Op("LSTM", recurrent(LSTM)),
-    Op("GRU", recurrent(GRU)),
-    Op("RNN", recurrent(RNN)),
+    Op("LSTM", recurrent(LSTM, _parts)),
+    Op("GRU", recurrent(GRU, _parts)),
+    Op("RNN", recurrent(RNN, _parts)),
+    Op("DynamicQuantizeLSTM", recurrent(LSTM, _dynamic_parts), domain=MICROSOFT),
 )

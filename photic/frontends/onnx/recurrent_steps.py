@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
+from photic.frontends.onnx.dynamic import DynamicWeight, dynamic_product
 from photic.frontends.onnx.ops_gates import hard_sigmoid
 from photic.tensor import activations as activations_functions
 from photic.tensor import compare, gates, linear, primitive, shapes, slicing
@@ -32,7 +33,7 @@ class Parts(Protocol):
     """The weights of one direction."""
 
     @property
-    def recurrent(self) -> Tensor: ...
+    def recurrent(self) -> Tensor | DynamicWeight: ...
     @property
     def hidden_bias(self) -> Tensor | None: ...
     @property
@@ -91,8 +92,12 @@ def _limited(x: Tensor, clip: float) -> Tensor:
     return compare.clip(x, -clip, clip) if clip else x
 
 
-def _mixed(hidden: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    result = linear.matmul(hidden, shapes.swapaxes(weight, 0, 1))
+def mixed(x: Tensor, weight: Tensor | DynamicWeight, bias: Tensor | None) -> Tensor:
+    """x times a weight (rows, inputs) turned over, or an integer one as it is; and a bias."""
+    if isinstance(weight, DynamicWeight):
+        result = dynamic_product(x, weight)
+    else:
+        result = linear.matmul(x, shapes.swapaxes(weight, 0, 1))
     return result if bias is None else result + bias
 
 
@@ -104,7 +109,7 @@ def lstm_step(x: Tensor, states: States, parts: Parts, settings: Settings) -> St
     """Gates in, out, forget, cell; peepholes in, out, forget look at the cell."""
     hidden, cell = states
     f, g, h = settings.activations
-    into, out, forget, new = _gates(x + _mixed(hidden, parts.recurrent, parts.hidden_bias), 4)
+    into, out, forget, new = _gates(x + mixed(hidden, parts.recurrent, parts.hidden_bias), 4)
     peeps = None if parts.peephole is None else _gates(parts.peephole, 3)
     if peeps is not None:
         into, forget = into + peeps[0] * cell, forget + peeps[2] * cell
@@ -120,24 +125,25 @@ def gru_step(x: Tensor, states: States, parts: Parts, settings: Settings) -> Sta
     """Gates update, reset, new; the reset scales the product, or the hidden state before it."""
     (hidden,) = states
     f, g = settings.activations
+    assert isinstance(parts.recurrent, Tensor)
     rows = _gates(shapes.transpose(parts.recurrent), 3)
     biases: Sequence[Tensor | None] = (None, None, None)
     if parts.hidden_bias is not None:
         biases = _gates(parts.hidden_bias, 3)
     weights = [shapes.transpose(one) for one in rows]
     update, reset, new = _gates(x, 3)
-    z = f(_limited(update + _mixed(hidden, weights[0], biases[0]), settings.clip))
-    r = f(_limited(reset + _mixed(hidden, weights[1], biases[1]), settings.clip))
+    z = f(_limited(update + mixed(hidden, weights[0], biases[0]), settings.clip))
+    r = f(_limited(reset + mixed(hidden, weights[1], biases[1]), settings.clip))
     if settings.linear_before_reset:
-        mixed = r * _mixed(hidden, weights[2], biases[2])
+        product = r * mixed(hidden, weights[2], biases[2])
     else:
-        mixed = _mixed(r * hidden, weights[2], biases[2])
-    candidate = g(_limited(new + mixed, settings.clip))
+        product = mixed(r * hidden, weights[2], biases[2])
+    candidate = g(_limited(new + product, settings.clip))
     return (candidate + z * (hidden - candidate),)
 
 
 def rnn_step(x: Tensor, states: States, parts: Parts, settings: Settings) -> States:
     """The function of the sum of both products."""
     (hidden,) = states
-    mixed = x + _mixed(hidden, parts.recurrent, parts.hidden_bias)
-    return (settings.activations[0](_limited(mixed, settings.clip)),)
+    total = x + mixed(hidden, parts.recurrent, parts.hidden_bias)
+    return (settings.activations[0](_limited(total, settings.clip)),)
