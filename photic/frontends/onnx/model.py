@@ -72,8 +72,9 @@ def load(
 ) -> Model:
     """The model in a file, as one graph.
 
-    ``dims`` fixes symbolic sizes or gives their ranges: ``{"batch": (1, 16), "width": 640}``; names
-    are the file's, or ``input_axis`` where it has none. Without it a size is 1 to 1024.
+    ``dims`` fixes symbolic sizes or gives their ranges, perhaps with a step that divides them:
+    ``{"batch": (1, 16), "height": (32, 960, 32), "width": 640}``; names are the file's, or
+    ``input_axis`` where it has none. Without it a size is 1 to 1024.
     ``constants`` are inputs that are known now. Raises OnnxCorrupt, OnnxUnsupported and their like;
     OnnxSegments where data decide sizes (then see ``Session``).
     """

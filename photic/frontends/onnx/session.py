@@ -32,6 +32,7 @@ from photic.frontends.onnx.reader import read_model
 from photic.frontends.onnx.segments import Runner, Segment, compiled, segment_of
 from photic.frontends.onnx.sizes import Naming, Sizes
 from photic.frontends.onnx.value import Value
+from photic.ir.dim import substitute, symbols
 from photic.ir.graph import Operand
 
 Shape: TypeAlias = tuple[str, ...]
@@ -188,10 +189,11 @@ class Session:
 
 
 def _numbers(ports: Sequence[Port], arrays: Mapping[str, Array]) -> dict[str, int]:
-    """Symbolic sizes that stand alone in a shape, by what is fed."""
+    """The symbolic sizes, by what is fed; a shape that does not fit is refused by the program."""
     found: dict[str, int] = {}
     for one in ports:
         for extent, number in zip(one.shape, arrays[one.name].shape):
-            if not isinstance(extent, int):
-                found[str(extent)] = number
+            for symbol in symbols(extent):
+                unit = substitute(extent, {symbol: 1})
+                found[symbol.name] = number // unit if isinstance(unit, int) else number
     return found

@@ -1,8 +1,8 @@
 """Sizes of a model's inputs: numbers, names and texts of the file as numbers and ranges.
 
 A name is one symbolic size wherever it stands; what has no name ("", "?", -1, arithmetic on names)
-is a size of its own, named after its input and axis. ``dims`` fixes a size or gives its range, by
-the name in the file or by that name.
+is a size of its own, named after its input and axis. ``dims`` fixes a size, or gives its range and
+perhaps a step, by the name in the file or by that name.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from typing import TypeAlias
 
 from photic.base.errors import BadArgument
 from photic.frontends.onnx.records import Port
-from photic.ir.dim import Dim
+from photic.ir.dim import Dim, symbols
 from photic.tensor import creation
 
-Sizes: TypeAlias = Mapping[str, "int | tuple[int, int]"]
+Given: TypeAlias = int | tuple[int, int] | tuple[int, int, int]
+Sizes: TypeAlias = Mapping[str, Given]
 
 LOWEST, HIGHEST = 1, 1024  # of a size of which nothing is said
 NAMED = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-:/ ]*")
@@ -48,18 +49,23 @@ class Naming:
             self.used.add(name)
         return self._made(name, self.given.get(name, (LOWEST, HIGHEST)))
 
-    def _made(self, name: str, given: int | tuple[int, int]) -> Dim:
+    def _made(self, name: str, given: Given) -> Dim:
         if name not in self.made:
-            if isinstance(given, tuple):
-                self.made[name] = creation.dim(self._identifier(name), *given)
-            else:
-                self.made[name] = given
+            self.made[name] = given if isinstance(given, int) else self._range(name, *given)
         return self.made[name]
+
+    def _range(self, name: str, low: int, high: int, step: int = 1) -> Dim:
+        """Multiples of the step from low to high, both included. BadArgument."""
+        if step < 1 or low % step or high % step:
+            expected = "a low and a high that the step divides"
+            given = (low, high, step)
+            raise BadArgument(op="onnx", argument=f"dims[{name!r}]", given=given, expected=expected)
+        return step * creation.dim(self._identifier(name), low // step, high // step)
 
     def _identifier(self, name: str) -> str:
         """The name as symbols have them, and no other's."""
         text = identifier(name)
-        taken = {str(one) for one in self.made.values()}
+        taken = {one.name for size in self.made.values() for one in symbols(size)}
         while text in taken:
             text += "_"
         return text

@@ -53,6 +53,23 @@ def test_sizes_may_be_fixed_or_given_a_range() -> None:
         loaded(copied("n"), {"k": 2})
 
 
+def test_a_range_may_have_a_step() -> None:
+    """Halved twice and doubled twice, a size comes back only if 4 divides it."""
+    model = loaded(copied("n"), {"n": (4, 16, 4)})
+    assert shown(model) == ["4*n"]
+    program = model.compile(search=0)
+    assert program(x=-np.ones(8, np.float32))["y"].tolist() == [1] * 8
+    with pytest.raises(BadArgument, match="step"):
+        loaded(copied("n"), {"n": (4, 15, 4)})
+
+
+def test_a_session_takes_ranges_with_a_step() -> None:
+    ours = session(copied("n"))
+    ours._dims = {"n": (4, 16, 4)}
+    (y,) = ours.run(None, {"x": -np.ones(12, np.float32)})
+    assert y.tolist() == [1] * 12
+
+
 def test_one_program_serves_every_size_in_the_range() -> None:
     """The usual flattening: Shape, Gather, Concat with -1, Reshape."""
     nodes = [
