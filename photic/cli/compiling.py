@@ -13,7 +13,7 @@ import typer
 
 from photic.cli.ending import endings
 from photic.cli.errors import FileKind, FileLine
-from photic.cli.explain import MODEL_SUFFIX
+from photic.cli.explain import MODEL_CONFIG, MODEL_SUFFIX
 from photic.cli.options import Context, Search, SearchSeed
 from photic.cli.progress import progress
 from photic.cli.show import showing
@@ -24,16 +24,20 @@ if TYPE_CHECKING:
     from photic.storage.artifact import Array
     from photic.tensor.program import Program
 
-READS = "graphs in photic's text form and .gguf models"
+READS = "graphs in photic's text form, .gguf models and folders with safetensors"
 GGUF_MAGIC = b"GGUF"
 CONSTANT_MISSING = "no constant"  # how the parser's message about one begins
 REFUSED: tuple[tuple[str, str, Callable[[Path], bool]], ...] = (
-    ("a folder", "photic explain shows what is in a saved program", Path.is_dir),
+    (
+        "a folder without config.json",
+        "photic explain shows what is in a saved program",
+        lambda path: path.is_dir() and not is_model(path),
+    ),
     ("an ONNX model", "ONNX comes in a later version", lambda path: path.suffix == ".onnx"),
 )
 """What is no file to compile: its kind, what to do, and how to tell."""
 
-File = Annotated[str, typer.Argument(help="A graph as text, or a .gguf model.")]
+File = Annotated[str, typer.Argument(help="A graph as text, a .gguf model or a model's folder.")]
 Out = Annotated[
     Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the program goes.")
 ]
@@ -72,7 +76,7 @@ def compile_file(
         check_kind(path)
         if search > 0:
             report("search", 0, max(1, round(search)))
-        if is_gguf(path):
+        if is_model(path):
             program = model_program(path, context, search, seed, topics)
         else:
             program = graph_program(path, constants, search, seed, topics)
@@ -87,11 +91,13 @@ def check_kind(path: Path) -> None:
     for given, help, is_so in REFUSED:
         if is_so(path):
             raise FileKind(path=path, given=given, expected=READS, help=help)
-    if not path.is_file():
+    if not (path.is_file() or path.is_dir()):
         raise FileUnreadable(path=path, problem="there is no such file")
 
 
-def is_gguf(path: Path) -> bool:
+def is_model(path: Path) -> bool:
+    if path.is_dir():
+        return (path / MODEL_CONFIG).is_file()
     if path.suffix == MODEL_SUFFIX:
         return True
     with path.open("rb") as file:
@@ -101,11 +107,11 @@ def is_gguf(path: Path) -> bool:
 def model_program(
     path: Path, context: int | None, search: float, seed: int, without: Sequence[str]
 ) -> Program:
-    from photic.frontends.gguf.reader import open_gguf
     from photic.language.config import read_config
+    from photic.language.opening import open_model
     from photic.language.session import compiled, room_of
 
-    file = open_gguf(path)
+    file = open_model(path)
     config = read_config(file)
     return compiled(file, config, room_of(config, context), search, seed, without)
 

@@ -24,11 +24,12 @@ if TYPE_CHECKING:
     from photic.tensor.program import Program
 
 MODEL_SUFFIX, PROGRAM_SUFFIX = ".gguf", ".photic"
+MODEL_CONFIG = "config.json"  # of a folder that holds a model's weights
 GIGA, MEGA = 1e9, 1e6
 MOST_NEAR = 5  # names in the message about one that is unknown
 
 What = Annotated[
-    str, typer.Argument(help="A model's name, a .gguf file, or a program saved by photic.")
+    str, typer.Argument(help="A model's name, file or folder, or a program saved by photic.")
 ]
 Source = Annotated[bool, typer.Option("--source", help="Print the source of each kernel too.")]
 Kernel = Annotated[
@@ -64,7 +65,8 @@ def explain(what: What, source: Source = False, kernel: Kernel = None) -> None:
 
 def programs_of(what: str) -> Mapping[str, Program]:
     """The programs of a model or of a file, by name."""
-    is_file = Path(what).exists() and not what.endswith(MODEL_SUFFIX)
+    is_model = what.endswith(MODEL_SUFFIX) or (Path(what) / MODEL_CONFIG).is_file()
+    is_file = Path(what).exists() and not is_model
     if is_file or what.endswith(PROGRAM_SUFFIX):
         from photic.tensor.store import load_program
 

@@ -27,7 +27,9 @@ SearchSeed = Annotated[
     int, typer.Option("--seed", min=0, help="The seed of the search's random choices.")
 ]
 Context = Annotated[int | None, typer.Option(min=1, help="Tokens that prompt and answer may fill.")]
-Model = Annotated[str, typer.Argument(help="A model's name, or the path of a .gguf file.")]
+Model = Annotated[
+    str, typer.Argument(help="A model's name, hf:owner/name, a .gguf file, or a model's folder.")
+]
 MaxTokens = Annotated[int, typer.Option(min=1, help="Stop after so many tokens.")]
 Temperature = Annotated[float, typer.Option(min=0, help="0 always takes the likeliest token.")]
 TopK = Annotated[int, typer.Option(min=0, help="Sample among the k likeliest tokens; 0 = all.")]

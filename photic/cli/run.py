@@ -78,6 +78,7 @@ def run_model(
       photic run smollm2-135m --temperature 0.8 --seed 7 --stats "Tell a story."
       git diff | photic run smollm2-135m --system "Summarise this change." -
       photic run ./model.gguf --raw --max-tokens 20 "The capital of France is"
+      photic run ./folder-with-safetensors "Why is the sky blue?"
     """
     with endings(), showing():
         text = read_prompt(prompt)

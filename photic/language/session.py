@@ -22,19 +22,19 @@ from numpy.typing import NDArray
 
 from photic.base.errors import BadArgument
 from photic.base.settings import setting
-from photic.frontends.gguf.reader import GgufFile, open_gguf
+from photic.frontends.model_file import ModelFile
 from photic.language.config import Config, read_config
 from photic.language.errors import BadSampling, ContextOverflow
 from photic.language.kept import Progress, kept_program, remade_program
 from photic.language.memory import peak_bytes
 from photic.language.models import KNOWN
+from photic.language.opening import fingerprint, open_model, tokenizer_of_model
 from photic.language.pull import pull
 from photic.language.sampling import Sampler, SamplingOptions
 from photic.language.session_calls import Call, beginning, chunks, held_of, rows_of, whole
 from photic.language.speculative import MOST_DRAFTED, draft
 from photic.language.stream import TextStream
-from photic.language.tokenizer import Tokenizer, build_tokenizer
-from photic.storage.files import file_sha256
+from photic.language.tokenizer import Tokenizer
 from photic.tensor.program import Program
 
 CHUNK_TOKENS = 128  # of a prompt in one call: enough for full register tiles, small in memory
@@ -294,26 +294,26 @@ def open_session(
     seed: int = 0,
     speculative: int = 0,
 ) -> Session:
-    """A session for a known name or a GGUF file.
+    """A session for a known name, a GGUF file, a folder of Hugging Face, or one on its hub.
 
     ``context`` is how many tokens prompt and answer may fill; None means the model's own, more is
     ContextOverflow. ``progress(stage, done, total)`` is called while it pulls and compiles; a
     total of 0 is not known yet. ``search``: seconds to look for faster kernels first, from
     ``seed``; what is found is kept. With 0 the program that was kept is taken. ``speculative``: how
     many tokens the session may draft at once, up to MOST_DRAFTED. Raises what ``pull``,
-    ``open_gguf``, ``read_config``, ``build_tokenizer`` and ``compile`` raise.
+    ``open_model``, ``read_config``, ``tokenizer_of_model`` and ``compile`` raise.
     """
     if not 0 <= speculative <= MOST_DRAFTED:
         _refuse("speculative", speculative, f"0 to {MOST_DRAFTED}")
     answers = 1 + (MOST_DRAFTED if speculative else 0)  # one program for all counts of drafts
     path = pull(model, progress)
-    file = open_gguf(path)
+    file = open_model(path)
     config = read_config(file)
     room = room_of(config, context)
-    tokenizer = build_tokenizer(file.metadata, path)
+    tokenizer = tokenizer_of_model(file)
     # What was pulled by name is what it should be; hashing costs 0.1 s per 100 MB.
     known = KNOWN.get(str(model))
-    sha256 = known.sha256 if known is not None else file_sha256(path)
+    sha256 = known.sha256 if known is not None else fingerprint(path)
 
     def make() -> Program:
         seconds = search or setting("search")
@@ -342,7 +342,7 @@ def room_of(config: Config, context: int | None) -> int:
 
 
 def compiled(
-    file: GgufFile,
+    file: ModelFile,
     config: Config,
     context: int,
     search: float,

@@ -162,9 +162,14 @@ def controls_of(kinds: Sequence[int], special: Mapping[str, int]) -> set[int]:
 
 
 def tokenizer_of(
-    vocabulary: Vocabulary, merging: Merging, *, add_start: bool, chat_template: str | None
+    vocabulary: Vocabulary,
+    merging: Merging,
+    *,
+    add_start: bool,
+    chat_template: str | None,
+    ends: frozenset[int] = frozenset(),
 ) -> Tokenizer:
-    """The tokenizer of a vocabulary."""
+    """The tokenizer of a vocabulary. ``ends``: tokens that end an answer, besides those known."""
     tokens, special, controls = vocabulary.tokens, vocabulary.special, vocabulary.controls
     user_defined = {i for i, kind in enumerate(vocabulary.kinds) if kind == USER_DEFINED}
     always = user_defined - controls
@@ -172,7 +177,7 @@ def tokenizer_of(
         tokens=tokens,
         start=special.get("bos"),
         end=special.get("eos"),
-        ends=_ends(tokens, controls, special),
+        ends=_ends(tokens, controls, special) | ends,
         add_start=add_start,
         chat_template=chat_template,
         special_texts=_special_texts(tokens, special),

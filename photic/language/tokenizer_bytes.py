@@ -15,6 +15,8 @@ from tokenizers import models, normalizers, pre_tokenizers
 
 from photic.language.tokenizer_tables import Tables, shown
 
+Spelling = Callable[[str], bytes]
+
 
 @dataclass(frozen=True, slots=True)
 class Merging:
@@ -25,7 +27,7 @@ class Merging:
     """
 
     encode: Callable[[str], list[int]]
-    bytes_of: Callable[[str], bytes]
+    bytes_of: Spelling
     adds_start: bool
     prefix: str = ""
 

@@ -287,7 +287,9 @@ def test_keys_that_ask_for_nothing_are_let_pass(tmp_path: Path) -> None:
 
 
 def test_another_architecture_is_refused_by_name(tmp_path: Path) -> None:
-    with pytest.raises(GgufUnsupported, match="the architecture is 'gpt2'; supported: llama, qwen2"):
+    with pytest.raises(
+        GgufUnsupported, match="the architecture is 'gpt2'; supported: llama, qwen2"
+    ):
         config_of(tmp_path, Changes(architecture="gpt2"))
 
 
