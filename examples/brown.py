@@ -120,13 +120,15 @@ def windows(ids: np.ndarray, context: int) -> dict[str, np.ndarray]:
     return {"ids": ids[starts[:, None] + np.arange(context + 1)]}
 
 
-def written(model: Writer, coding: Coding, sizes: Sizes, begun: str, count: int, seed: int) -> str:
+def written(
+    model: Writer, coding: Coding, sizes: Sizes, begun: list[int], count: int, seed: int
+) -> str:
     """``begun``, and ``count`` tokens drawn one after another."""
     rows = ph.dim("rows", 1, sizes.context)
     step = nn.eval_step(
         model, lambda model, ids: model(ids)[0, -1], {"ids": ((1, rows), "int64")}, search=0
     )
-    rng, ids = np.random.default_rng(seed), coding.encode(begun)
+    rng, ids = np.random.default_rng(seed), list(begun)
     for _ in range(count):
         logits = np.asarray(step(ids=np.array([ids[-sizes.context :]]))["output"], np.float64)
         chances = np.exp((logits - logits.max()) / 0.8)
@@ -173,8 +175,9 @@ def main(arguments: list[str]) -> int:
         return 130
     judged = {name: one[: 40 * sizes.batch] for name, one in held_out.items()}
     nats = trainer.evaluate(judged, batch_size=sizes.batch)["loss"]
+    begun = ids[-last:][: sizes.context // 4].tolist()  # of the text that it never saw
     print(f"{nats:.3f} nats a token on text that it never saw, {outcome.steps} steps")
-    print(written(model, coding, sizes, "The ", 100 if chosen.quick else 400, chosen.seed))
+    print(written(model, coding, sizes, begun, 100 if chosen.quick else 400, chosen.seed))
     return 0
 
 
