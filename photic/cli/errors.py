@@ -37,3 +37,9 @@ class PeerMissing(PhoticError):
     code = "P506"
     template = "{name} cannot be run: {problem}"
     hint = "{python} -m pip install {package} (it is built from source, which takes minutes)"
+
+
+class PeerFailed(PhoticError):
+    code = "P507"
+    template = "{name} ended: {problem}"
+    hint = "leave --vs out to measure photic alone"
