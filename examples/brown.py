@@ -1,9 +1,10 @@
 """A small language model on the Brown corpus: 1.15 million words of English from 1961.
 
-``python examples/brown.py`` trains a transformer that predicts the next character, says its loss on
-text that it never saw, and writes a few lines of its own. ``--text FILE`` takes a text of yours,
-``--words`` pieces of words (BPE) instead of characters, ``--quick`` a smaller model for a first
-look. A run that was ended goes on when it is started again with the same ``--folder``.
+``python examples/brown.py`` trains a transformer that predicts the next character, about ten
+minutes on two cores, says its loss on text that it never saw, and writes a few lines of its own.
+``--text FILE`` takes a text of yours, ``--words`` pieces of words (BPE) instead of characters,
+``--quick`` a smaller model for a first look. A run that was ended goes on when it is started again
+with the same ``--folder``.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Sizes:
     rate: float
 
 
-FULL = Sizes(context=128, width=128, heads=4, layers=4, batch=32, steps=3000, rate=2e-3)
+FULL = Sizes(context=128, width=128, heads=4, layers=4, batch=32, steps=1500, rate=2e-3)
 QUICK = Sizes(context=32, width=48, heads=4, layers=1, batch=16, steps=400, rate=8e-3)
 
 

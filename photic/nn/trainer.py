@@ -96,7 +96,7 @@ class Trainer:
             target=target,
         )
         self._judge = Judge(self._setup)
-        self._step: TrainStep | None = None
+        self._run: Run | None = None
 
     @property
     def model(self) -> Module:
@@ -105,10 +105,10 @@ class Trainer:
 
     @property
     def step(self) -> TrainStep:
-        """The compiled step of the last ``fit``: its program, its states. BadArgument before."""
-        if self._step is None:
+        """The compiled step of this or the last ``fit``: program, states. BadArgument before."""
+        if self._run is None or self._run.step is None:
             refuse("step", "asked for before fit", "a training")
-        return self._step
+        return self._run.step
 
     def fit(
         self,
@@ -139,9 +139,8 @@ class Trainer:
         whole = drop_last or self._setup.accumulate > 1
         feed = Grouped(feed_of(data, batch_size, self._setup.seed, whole), self._setup.accumulate)
         held_out = None if validation is None else _in_order(validation, batch_size)
-        run = Run(self._setup, self._judge, feed, held_out, inputs, epochs)
-        self._step = run.train(resume)
-        self._step.write_model()
+        run = self._run = Run(self._setup, self._judge, feed, held_out, inputs, epochs)
+        run.train(resume).write_model()
         state = run.state
         last = state.history[-1] if state.history else {}
         return Outcome(state.epoch, state.step, last, state.history, state.stopped)

@@ -132,13 +132,14 @@ class Run:
     inputs: Inputs | None
     epochs: int
     state: State = field(default_factory=State)
+    step: TrainStep | None = None
     interruption: Interruption = field(default_factory=Interruption)
 
     def train(self, resume: bool) -> TrainStep:
-        """Begin, or go on from the last checkpoint; the step that is returned has the weights."""
+        """Begin, or go on from the last checkpoint; ``step`` has the weights at all times."""
         kept = self._begun(resume)
         first, batches = self._opened()
-        step = self.setup.train_step(self.inputs or self.feed.specifications(first))
+        step = self.step = self.setup.train_step(self.inputs or self.feed.specifications(first))
         if kept is not None:
             self._restore(step, kept)
         with interruptions() as self.interruption, self._attended():
