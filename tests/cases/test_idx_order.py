@@ -64,3 +64,31 @@ def test_siz_01_order_statistics_of_nothing_are_nan(run: Run, keepdims: bool) ->
     for name in names:
         np.testing.assert_array_equal(got[name], np.full(shape, NAN, np.float32), name)
     np.testing.assert_array_equal(got["nansum"], np.zeros(shape, np.float32))
+
+
+@BOTH
+def test_idx_04_the_last_of_equal_values_and_a_single_one_of_them(run: Run) -> None:
+    handles = dict(zip(TIES, inputs(TIES), strict=True))
+
+    def last(x: ph.Tensor) -> ph.Tensor:
+        return x.shape[-1] - 1 - ph.argmax(ph.flip(x, -1), -1)
+
+    outputs = {f"{name}_last": last(x) for name, x in handles.items()}
+    outputs |= {
+        f"{name}_hard": ph.one_hot(ph.argmax(x, -1), x.shape[-1]) for name, x in handles.items()
+    }
+    got = run(outputs, TIES)
+    for name, x in TIES.items():
+        end = x.shape[-1] - 1 - np.flip(x, -1).argmax(-1)
+        np.testing.assert_array_equal(got[f"{name}_last"], end, name)
+        hard = np.arange(x.shape[-1]) == x.argmax(-1)[..., None]
+        np.testing.assert_array_equal(got[f"{name}_hard"], hard, name)
+
+
+@BOTH
+def test_siz_01_the_place_of_the_largest_of_nothing_found_out_at_the_call_is_none(run: Run) -> None:
+    x = ph.input("x", (ph.dim("n", 0, 4), 3))
+    outputs = {"max": ph.argmax(x, 0), "min": ph.argmin(x, 0, keepdims=True)}
+    got = run(outputs, {"x": np.zeros((0, 3), np.float32)}, n=0)
+    assert got["max"].tolist() == [-1, -1, -1]
+    assert got["min"].tolist() == [[-1, -1, -1]]

@@ -7,9 +7,12 @@ import pytest
 from cases.test_num_tensor import Run, by_evaluator, by_program, inputs
 
 import photic as ph
+from photic.base.settings import int_setting
+from photic.targets.c.pool import set_threads
 
 BOTH = pytest.mark.parametrize("run", [by_evaluator, by_program], ids=["evaluator", "c"])
 IDS, ROWS, COLUMNS, CALLS = 1000, 10, 4, 20
+THREADS = 8  # of the report
 
 
 @BOTH
@@ -84,3 +87,22 @@ def test_idx_03_the_gradient_of_repeated_lookups_is_the_same_in_every_call(run: 
     for got in results:
         np.testing.assert_allclose(got, want, rtol=1e-5)
         np.testing.assert_array_equal(got, results[0])
+
+
+def test_idx_03_eight_threads_give_what_one_does() -> None:
+    random = np.random.default_rng(2)
+    given = {
+        "table": random.normal(size=(ROWS, COLUMNS)).astype(np.float32),
+        "i": random.integers(0, ROWS, IDS),
+    }
+    table, i = inputs(given)
+    outputs = {"y": ph.grad(ph.square(ph.embedding(i, table)).sum(), table)}
+    program = ph.compile(outputs, target="c")
+    try:
+        set_threads(1)
+        want = program(**given)["y"]
+        set_threads(THREADS)
+        for _ in range(CALLS):
+            np.testing.assert_array_equal(program(**given)["y"], want)
+    finally:
+        set_threads(int_setting("threads"))

@@ -83,3 +83,23 @@ def test_spa_04_aligned_corners_of_one_place_are_the_first(run: Run, mode: str) 
     got = run(outputs, given)
     assert got["out"].tolist() == [5] * 7
     assert got["in"].tolist() == [1]
+
+
+@BOTH
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_spa_04_weighted_places_of_sizes_of_one_and_scales_below_one(run: Run, mode: str) -> None:
+    given = {"one": np.array([5], np.float32), "many": np.arange(1, 8, dtype=np.float32)}
+    one, many = inputs(given)
+    outputs = {
+        "out": ph.resize(one, sizes=(7,), mode=mode),
+        "in": ph.resize(many, sizes=(1,), mode=mode),
+        "scaled": ph.resize(many, scales=(0.6,), mode=mode, cubic_coeff_a=-0.5),
+    }
+    got = run(outputs, given)
+    # a weighted sum of one number, whose weights are rounded
+    np.testing.assert_allclose(got["out"], np.full(7, 5), rtol=3e-7)
+    np.testing.assert_allclose(got["in"], [4], rtol=3e-7)
+    # of a straight line these kernels make the line, where they lie inside it (Keys 1981)
+    line = [1 + (k + 0.5) / 0.6 - 0.5 for k in range(4)]
+    np.testing.assert_allclose(got["scaled"][1:3], line[1:3], rtol=1e-6)
+    assert got["scaled"].shape == (4,)
