@@ -88,7 +88,7 @@ class MultiheadAttention(Module):
         given = [tensor(one) for one in (query, key, value)]
         is_batched = given[0].ndim == 3
         laid = [self._batch_first(one, is_batched) for one in given]
-        q, k, v = (self._heads(one, part) for part, one in enumerate(laid))
+        q, k, v = self._projected(laid)
         masks = self._masks(q, k, key_padding_mask, attn_mask)
         mixed, weights = self._mixed(q, k, v, masks, is_causal, need_weights)
         rows = swapaxes(mixed, 1, 2)
@@ -104,16 +104,26 @@ class MultiheadAttention(Module):
             return expand_dims(x, 0)
         return x if self.batch_first else swapaxes(x, 0, 1)
 
-    def _heads(self, x: Tensor, part: int) -> Tensor:
-        """(batch, rows, width) projected: (batch, heads, rows, depth). 0 query, 1 key, 2 value."""
-        span = slice(part * self.embed_dim, (part + 1) * self.embed_dim)
-        if self.in_proj_weight is not None:
-            weight = self.in_proj_weight.tensor[span]
+    def _projected(self, given: list[Tensor]) -> list[Tensor]:
+        """Query, key and value, (batch, rows, width) each, as (batch, heads, rows, depth)."""
+        weight, width = self.in_proj_weight, self.embed_dim
+        spans = [slice(part * width, (part + 1) * width) for part in range(len(given))]
+        bias = None if self.in_proj_bias is None else self.in_proj_bias.tensor
+        if weight is not None and all(one.operand == given[0].operand for one in given):
+            # one product, and one for the gradient of its weights
+            whole = linear(given[0], weight.tensor, bias)
+            return [self._heads(whole[..., span]) for span in spans]
+        if weight is not None:
+            weights = [weight.tensor[span] for span in spans]
         else:
-            weight = (self.q_proj_weight, self.k_proj_weight, self.v_proj_weight)[part].tensor
-        bias = None if self.in_proj_bias is None else self.in_proj_bias.tensor[span]
-        projected = linear(x, weight, bias)
-        return swapaxes(reshape(projected, (*x.shape[:2], self.num_heads, -1)), 1, 2)
+            apart = (self.q_proj_weight, self.k_proj_weight, self.v_proj_weight)
+            weights = [one.tensor for one in apart]
+        biases = [None if bias is None else bias[span] for span in spans]
+        parts = zip(given, weights, biases, strict=True)
+        return [self._heads(linear(*one)) for one in parts]
+
+    def _heads(self, x: Tensor) -> Tensor:
+        return swapaxes(reshape(x, (*x.shape[:2], self.num_heads, -1)), 1, 2)
 
     def _masks(
         self, q: Tensor, k: Tensor, padding: Value | None, mask: Value | None
