@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -201,3 +202,67 @@ def test_what_makes_no_step_is_refused() -> None:
 
     with pytest.raises(BadArgument, match="a metric"):
         nn.train_graph(module, named_loss, nn.SGD(0.1), specified(batch))
+
+
+def test_products_in_bfloat16_compile_to_the_evaluators_numbers() -> None:
+    module = nn.Sequential(
+        nn.Conv1d(5, 4, 3, padding=1, rng=0), nn.ReLU(), nn.Flatten(), nn.Linear(24, 3, rng=1)
+    )
+    random = np.random.default_rng(6)
+    batch = {
+        "x": random.normal(size=(4, 5, 6)).astype(np.float32),
+        "y": random.normal(size=(4, 3)).astype(np.float32),
+    }
+    optimiser, shape = nn.SGD(0.1), specified(batch)
+    own = Evaluated(nn.train_graph(module, loss_of, optimiser, shape, compute="bfloat16"))
+    step = nn.train_step(module, loss_of, optimiser, shape, compute="bfloat16", search=0)
+    # both round products to bfloat16, after sums that may differ by a float32 rounding
+    assert step(**batch)["loss"] == pytest.approx(own.step(batch)["loss"], rel=2**-8)
+    for name, state in step.states.items():
+        np.testing.assert_allclose(state, own.states[name], rtol=0, atol=2**-8)
+
+
+class Recurrent(nn.Module):
+    """A loop over places, with dropout between its two layers."""
+
+    def __init__(self) -> None:
+        self.lstm = nn.LSTM(5, 4, 2, dropout=0.3, rng=0)
+        self.out = nn.Linear(4, 3, rng=1)
+
+    def forward(self, x: ph.Tensor) -> ph.Tensor:
+        return self.out(self.lstm(x)[0][-1])
+
+
+def test_a_loop_inside_the_loop_over_parts_of_a_batch_compiles() -> None:
+    random = np.random.default_rng(6)
+    batch = {
+        "x": random.normal(size=(2, 6, 3, 5)).astype(np.float32),
+        "y": random.normal(size=(2, 3, 3)).astype(np.float32),
+    }
+    shape = specified(batch, parts=True)
+    module, optimiser = Recurrent(), nn.SGD(0.1)
+    own = Evaluated(nn.train_graph(module, loss_of, optimiser, shape, accumulate=2))
+    step = nn.train_step(module, loss_of, optimiser, shape, accumulate=2, search=0)
+    for _ in range(2):
+        assert step(**batch)["loss"] == pytest.approx(own.step(batch)["loss"], rel=1e-5)
+    for name, state in step.states.items():
+        np.testing.assert_allclose(state, own.states[name], rtol=0, atol=CLOSE32)
+
+
+STATM = Path("/proc/self/statm")
+PAGE_BYTES = 4096
+GROWTH_BYTES = 1 << 20  # less than a hundred bytes a step
+
+
+@pytest.mark.skipif(not STATM.exists(), reason="needs /proc/self/statm to see resident memory")
+def test_memory_stays_flat_over_ten_thousand_steps() -> None:
+    module, (batch,) = nn.Sequential(nn.Linear(5, 3, rng=0)), batches(1, dtype="float32")
+    step = nn.train_step(module, loss_of, nn.Adam(), specified(batch), search=0)
+
+    def resident_after(steps: int) -> int:
+        for _ in range(steps):
+            step(**batch)
+        return int(STATM.read_text().split()[1]) * PAGE_BYTES
+
+    warm = resident_after(1000)
+    assert resident_after(10_000) - warm < GROWTH_BYTES
