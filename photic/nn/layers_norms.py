@@ -62,7 +62,9 @@ class LayerNorm(Module):
     def forward(self, x: Value) -> Tensor:
         value = tensor(x)
         axes = _last_axes("LayerNorm", value, self.normalized_shape)
-        return checkpoint(layer_norm)(value, _handle(self.weight), _handle(self.bias), self.eps, axes)
+        return checkpoint(layer_norm)(
+            value, _handle(self.weight), _handle(self.bias), self.eps, axes
+        )
 
 
 class RMSNorm(Module):
