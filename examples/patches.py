@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 from fetching import Data, NotFetched, by_pip, fetched, member_of_wheel
+from running import INTERRUPTED, run
 
 import photic as ph
 from photic import nn
@@ -111,7 +112,7 @@ def main(arguments: list[str]) -> int:
         outcome = trainer.fit(mirrored(train, chosen.seed), held_out, epochs=epochs)
         if outcome.stopped == "interrupted":
             print(f"interrupted after {outcome.steps} steps; run it again to go on")
-            return 130
+            return INTERRUPTED
         trainer.restore_best()
         accuracy = trainer.evaluate(held_out)["accuracy"]
     ending = outcome.stopped or "all epochs are done"
@@ -120,4 +121,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    run(main)

@@ -34,6 +34,7 @@ from photic.storage.tensorfile import TensorFile, open_tensors, write_tensors
 Array = NDArray[np.generic]
 
 FORMAT = "1"
+PROGRESS = ":progress"  # the array that holds the progress, as JSON; no state has this name
 STEP_DIGITS = 10
 _NAME = re.compile(rf"step-(\d{{{STEP_DIGITS},}})\.safetensors")
 
@@ -88,11 +89,11 @@ class Checkpoints:
         metadata = {
             "format": FORMAT,
             "step": str(checkpoint.step),
-            "progress": json.dumps(checkpoint.progress),
             "score": repr(float(checkpoint.score)),
-            "sha256": _digest(checkpoint.arrays),
         }
-        write_tensors(path, checkpoint.arrays, metadata)
+        text = json.dumps(checkpoint.progress).encode()
+        arrays = {**checkpoint.arrays, PROGRESS: np.frombuffer(text, np.uint8)}
+        write_tensors(path, arrays, {**metadata, "sha256": _digest(arrays)})
         _keep_names(self.folder)
         self._remove_unwanted()
         return path
@@ -153,16 +154,17 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
     or whose arrays are not those that were written.
     """
     file = open_tensors(path)
-    try:
-        step, score = int(file.metadata["step"]), float(file.metadata["score"])
-        progress = json.loads(file.metadata["progress"])
-    except (KeyError, ValueError):
-        _differs(path, "its metadata", "of another kind", "a checkpoint's")
-    if file.metadata.get("format") != FORMAT or not isinstance(progress, dict):
-        _differs(path, "its format", repr(file.metadata.get("format")), FORMAT)
+    if file.metadata.get("format") != FORMAT:
+        _differs(path, "its format", repr(file.metadata.get("format")), repr(FORMAT))
     if _digest(file.tensors) != file.metadata.get("sha256"):
         _differs(path, "the sha256 of its arrays", "another", "the one that was written")
-    return Checkpoint(step, dict(file.tensors), progress, score)
+    try:
+        step, score = int(file.metadata["step"]), float(file.metadata["score"])
+        progress = dict(json.loads(file.tensors[PROGRESS].tobytes()))
+    except (KeyError, TypeError, ValueError):
+        _differs(path, "its content", "of another kind", "a checkpoint's")
+    arrays = {name: one for name, one in file.tensors.items() if name != PROGRESS}
+    return Checkpoint(step, arrays, progress, score)
 
 
 def _differs(path: str | Path, what: str, given: object, expected: object) -> NoReturn:

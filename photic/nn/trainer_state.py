@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 
 NOT_AVERAGED = ("lr",)
 TRAINED, VALIDATED = "train_", "val_"
@@ -56,19 +56,20 @@ class State:
         self.epoch, self.batch, self.means = self.epoch + 1, 0, Means()
 
     def progress(self) -> dict[str, object]:
-        """As plain values, from which ``state_of`` makes an equal one."""
-        return asdict(self)
+        """As plain values, from which ``state_of`` makes an equal one; they share its history."""
+        found: dict[str, object] = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {**found, "means": {"totals": self.means.totals, "rows": self.means.rows}}
 
 
 def state_of(progress: object) -> State:
     """The state that ``progress`` gave. KeyError, TypeError or ValueError for other values."""
     if not isinstance(progress, dict):
         raise TypeError("progress")
-    fields = dict(progress)
-    means = fields.pop("means")
+    given = dict(progress)
+    means = given.pop("means")
     if not isinstance(means, dict):
         raise TypeError("means")
-    found = State(**fields, means=Means(**means))
+    found = State(**given, means=Means(**means))
     counts = (found.epoch, found.batch, found.step, found.rows)
     if not isinstance(found.history, list) or min(counts) < 0:
         raise ValueError("progress")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import importlib
 import json
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 from types import ModuleType
 
@@ -113,3 +116,20 @@ def test_digits_are_moved_by_two_pixels_at_most(example) -> None:
     places = np.argwhere(batch["images"][:, 0] == 1)
     assert len(places) == 8 and np.abs(places[:, 1:] - (14, 10)).max() == 2
     assert sorted(batch["labels"]) == list(range(8))
+
+
+def test_ctrl_c_ends_an_example_without_a_traceback_and_it_goes_on(tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("the cat sat on the mat and the rat sat on the hat. " * 4000)
+    script = [sys.executable, str(EXAMPLES / "brown.py"), "--quick", "--text", str(text)]
+    command = [*script, "--folder", str(tmp_path / "run")]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    figures = tmp_path / "run" / "figures.jsonl"
+    while not figures.is_file() or not figures.read_text():
+        assert process.poll() is None, process.communicate()[1]
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    said, errors = process.communicate()
+    assert process.returncode == 130 and said.startswith("interrupted after ")
+    assert "Traceback" not in errors
+    assert list((tmp_path / "run").glob("step-*.safetensors"))
