@@ -22,8 +22,9 @@ LONGEST = 64  # tokens that are compared: of two repeats that long neither is th
 def draft(ids: Sequence[int], limit: int) -> tuple[int, ...]:
     """What followed the longest ending of ``ids`` that stands earlier in it as well.
 
-    Of several such places the last counts; () where there is none of SHORTEST tokens. A place that
-    overlaps the ending is a loop, which the draft goes round: the result then has ``limit`` tokens.
+    Of several such places the last counts; () where there is none of SHORTEST tokens. It has
+    ``limit`` tokens, or one less than repeat: a longer repeat is the surer guess, and a wrong one
+    costs time. A place that overlaps the ending is a loop, which the draft goes round.
     """
     if limit < 1 or len(ids) <= SHORTEST:
         return ()
@@ -38,6 +39,6 @@ def draft(ids: Sequence[int], limit: int) -> tuple[int, ...]:
         ends, length = longer, length + 1
     if not len(ends) or length < SHORTEST:
         return ()
-    start = int(ends[-1]) + 1
-    followed = text[start : start + limit].tolist()
-    return tuple(followed[place % len(followed)] for place in range(limit))
+    count, start = min(limit, length - 1), int(ends[-1]) + 1
+    followed = text[start : start + count].tolist()
+    return tuple(followed[place % len(followed)] for place in range(count))

@@ -131,7 +131,7 @@ def test_wrong_drafts_are_counted_and_their_rows_given_up(
 
     monkeypatch.setattr(session_module, "Sampler", Told)
     [*answering(drafting, "xyxyx", SamplingOptions(), max_tokens=4)]
-    # after "xyxyx" comes y; "xyx" is drafted, and z is picked instead of x
+    # after "xyxyx" comes y; "xy" is drafted, and z is picked instead of x
     assert calls == [(5, 0), (3, 5), (1, 6), (1, 7)]
     assert (drafting.stats.drafted_tokens, drafting.stats.accepted_tokens) == (2, 0)
 

@@ -20,7 +20,7 @@ def expected(ids: Sequence[int], limit: int) -> tuple[int, ...]:
         for end in range(len(ids) - 1, length - 1, -1):
             if list(ids[end - length : end]) == ending:
                 text = list(ids)
-                for _ in range(limit):
+                for _ in range(min(limit, length - 1)):
                     text.append(text[end + len(text) - len(ids)])
                 return tuple(text[len(ids) :])
     return ()
@@ -39,7 +39,13 @@ def test_without_a_repeat_of_two_tokens_nothing_is_drafted(ids: list[int]) -> No
 
 
 def test_a_loop_is_gone_round() -> None:
-    assert draft([9, 1, 2, 1, 2, 1, 2], 5) == (1, 2, 1, 2, 1)
+    assert draft([9, *(1, 2) * 4], 5) == (1, 2, 1, 2, 1)
+
+
+@pytest.mark.parametrize("repeated", [2, 3, 4, 9])
+def test_a_longer_repeat_gives_a_longer_draft(repeated: int) -> None:
+    run = [*range(10, 10 + repeated)]
+    assert draft([*run, *range(20, 40), 1, *run], 6) == tuple(range(20, 20 + min(6, repeated - 1)))
 
 
 def test_the_last_of_several_places_counts() -> None:
