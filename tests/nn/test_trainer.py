@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import signal
 import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -244,6 +245,31 @@ def test_the_best_weights_come_back(tmp_path: Path) -> None:
     assert np.abs(weight(other)).max() > 10
     other.restore_best()
     np.testing.assert_array_equal(weight(other), best)
+
+
+def test_accumulation_and_what_callbacks_remember_go_on_where_they_were(tmp_path: Path) -> None:
+    def feed(epoch: int) -> Iterator[dict[str, np.ndarray]]:
+        return (data(4, 10 * epoch + number) for number in range(7))  # one is left over
+
+    def made(folder: Path, *more: nn.Callback) -> nn.Trainer:
+        rate = nn.ReduceOnPlateau(RATE, "train_loss", patience=1, least=0.3)
+        checkpoints = nn.Checkpoints(folder, keep=1)
+        options = {"optimiser": nn.SGD(nn.GivenRate(), momentum=0.9), "accumulate": 2}
+        return trained(callbacks=[rate, *more], checkpoints=checkpoints, **options)
+
+    class Stop(nn.Callback):
+        def after_step(self, moment: nn.Moment) -> None:
+            if moment.step == 8:
+                signal.raise_signal(signal.SIGINT)
+
+    whole = made(tmp_path / "whole", nn.Callback())
+    assert whole.fit(feed, epochs=5).steps == 15
+    assert made(tmp_path / "cut", Stop()).fit(feed, epochs=5).steps == 8
+    cut = made(tmp_path / "cut", nn.Callback())
+    outcome = cut.fit(feed, epochs=5)
+    assert outcome.steps == 15 and len(outcome.history) == 5
+    for name, one in whole.step.state_dict().items():
+        assert one.tobytes() == cut.step.states[name].tobytes(), name
 
 
 # --- progress -------------------------------------------------------------------------------
