@@ -4,7 +4,8 @@ From the same first weights and batches: the loss curve and the optimiser's stat
 steps in float64; the curve in float32 beside torch's own distance between one and two threads, and
 both beside the curve in float64; the time of a step beside torch eager on two threads; the memory
 that a step holds at most (parameters, moments, gradients, values between; batches aside), torch's
-as its profiler counts it. ``--only`` names models, ``--kernels`` adds those of the most work.
+as its profiler counts it. ``--only`` names models, ``--kernels`` adds those of the most work,
+``--compiled`` a third contestant, torch.compile of the model (needs a C++ compiler).
 """
 
 from __future__ import annotations
@@ -419,7 +420,13 @@ def peer_bytes(step: PeerStep, batch: Mapping[str, Any]) -> int:
     return held + int(max(np.cumsum(changes)))
 
 
-def speed(model: Model, samples: int, kernels: bool) -> common.Figure:
+def compiled(step: PeerStep) -> PeerStep:
+    """The step whose model goes through torch.compile."""
+    step.module.compile()
+    return step
+
+
+def speed(model: Model, samples: int, kernels: bool, with_compiled: bool) -> common.Figure:
     """The time of a step in turns with torch's, and the memory of both."""
     import torch
 
@@ -430,13 +437,25 @@ def speed(model: Model, samples: int, kernels: bool) -> common.Figure:
     own = own_step(model, "float32", state)
     compiling = time.perf_counter() - start
     peer, given = peer_step(model, "float32", state), tensors(batch)
-    sides = {"photic": lambda: own(**batch), "torch": lambda: peer(given).item()}
+    sides: dict[str, Callable[[], object]] = {
+        "photic": lambda: own(**batch),
+        "torch": lambda: peer(given).item(),
+    }
+    if with_compiled:
+        other = compiled(peer_step(model, "float32", state))
+        sides["torch.compile"] = lambda: other(given).item()
     found = common.race(sides, repeats=samples, calls_per_sample=1)
     ours, theirs = found["photic"], found["torch"]
     if kernels:
         most = sorted(own.program.report.kernels, key=lambda one: -one.flops)[:SHOWN_KERNELS]
         shown = [{"kernel": one.name, "flops": one.flops, "bytes": one.bytes} for one in most]
         print(common.table(shown))
+    third: dict[str, float] = {}
+    if with_compiled:
+        best = found["torch.compile"]
+        third["compiled_ms"] = best.median * MILLISECONDS
+        third["compiled_over_photic"] = best.median / ours.median
+        third["compiled_of_minima"] = best.minimum / ours.minimum
     return {
         "model": model.name,
         "kernels": len(own.program.report.kernels),
@@ -445,6 +464,7 @@ def speed(model: Model, samples: int, kernels: bool) -> common.Figure:
         "torch_ms": theirs.median * MILLISECONDS,
         "torch_over_photic": theirs.median / ours.median,
         "of_minima": theirs.minimum / ours.minimum,
+        **third,
         "photic_megabytes": own.memory_bytes / MEGABYTE,
         "torch_megabytes": peer_bytes(peer, given) / MEGABYTE,
     }
@@ -455,6 +475,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--only", metavar="NAME", nargs="+", default=[], help="these models")
     parser.add_argument("--steps", metavar="N", type=int, default=STEPS, help="of the curves")
     parser.add_argument("--kernels", action="store_true", help="show those of the most work")
+    parser.add_argument("--compiled", action="store_true", help="time torch.compile too")
     parser.set_defaults(repeats=SAMPLES)
     return parser.parse_args()
 
@@ -469,7 +490,8 @@ def main() -> None:
         print(common.table(curves))
         figures += curves
     if arguments.repeats:
-        speeds = [speed(one, arguments.repeats, arguments.kernels) for one in chosen]
+        how = (arguments.repeats, arguments.kernels, arguments.compiled)
+        speeds = [speed(one, *how) for one in chosen]
         print(common.table(speeds))
         figures += speeds
     common.report(figures, arguments.json)
