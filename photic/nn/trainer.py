@@ -126,7 +126,7 @@ class Trainer:
         ``data`` are arrays by name, cut into shuffled batches of ``batch_size`` rows; or an
         iterable of batches by name, or a function from an epoch's number to one. ``validation`` is
         gone through after each epoch. The last batch of arrays may be smaller: then the number of
-        rows is a symbolic size of the program, at some cost in speed; it is left out where
+        rows is a symbolic size of the program, which may change its speed; it is left out where
         ``drop_last`` or ``accumulate``. Other batches have the shapes of the first, or those of
         ``inputs``, which may have symbolic sizes.
 
