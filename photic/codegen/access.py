@@ -1,8 +1,8 @@
 """Indices, conditions between them, loads and stores of a tile statement.
 
-An index that is affine in the lanes with step 1 moves whole vectors; any other is taken lane by
-lane, so that no index is beyond what can be printed. A load that is not provably in range happens
-only where the conditions around it hold.
+An index that is affine in the lanes with step 1 (loads: or -1) moves whole vectors; any other is
+taken lane by lane, so that no index is beyond what can be printed. A load that is not provably in
+range happens only where the conditions around it hold.
 """
 
 from __future__ import annotations
@@ -140,23 +140,30 @@ def _element(frame: Frame, buffer: Buffer, place: str) -> str:
 
 
 def _vector_load(frame: Frame, buffer: Buffer, place: Dim, point: Point, allowed: Value) -> str:
-    """The load of one vector: whole, in part, or lane by lane."""
+    """The load of one vector: whole, in part, or lane by lane; also with its last lane first."""
     short, valid, mask = buffer.dtype.short, frame.valid_at(point), allowed.name(point)
-    zeros = frame.call("splat", short, "0")
-    if frame.step(place) == 1 and not frame.is_vector(allowed.over):
-        where = _address(buffer, dim(frame, place, point))
-        text = frame.call("load", short, where)
-        if valid:
-            text = frame.call("load_part", short, where, valid)
-        text = f"{mask} ? {text} : {zeros}" if mask else text
-        return frame.declare(buffer.dtype, frame.width, text)
-    if frame.step(place) == 1:
-        where = _address(buffer, dim(frame, place, point))
-        text = frame.call("load_masked", short, where, mask, valid or str(frame.width))
-        return frame.declare(buffer.dtype, frame.width, text)
-    text = _element(frame, buffer, _at_each_lane(frame, place, point))
-    condition = f"{mask}[{LANE}]" if frame.is_vector(allowed.over) else mask
-    return _lane_by_lane(frame, buffer.dtype, text, valid or frame.width, condition)
+    step, lanes = frame.step(place), mask if frame.is_vector(allowed.over) else ""
+    if step not in (1, -1):
+        text = _element(frame, buffer, _at_each_lane(frame, place, point))
+        condition = f"{mask}[{LANE}]" if lanes else mask
+        return _lane_by_lane(frame, buffer.dtype, text, valid or frame.width, condition)
+
+    def turned(kind: str, text: str) -> str:
+        return frame.call("reverse", kind, text) if step == -1 else text
+
+    if step == -1 and valid:
+        count = frame.call("splat", "i32", valid)
+        inside = frame.call("lt", "i32", frame.call("iota", "i32"), count)
+        lanes, valid = frame.call("and", "bool", lanes, inside) if lanes else inside, ""
+    where = _address(buffer, dim(frame, place, point, frame.width - 1 if step == -1 else 0))
+    text = frame.call("load_part" if valid else "load", short, where, *filter(None, [valid]))
+    if lanes:
+        held = turned("bool", lanes)
+        text = frame.call("load_masked", short, where, held, valid or str(frame.width))
+    text = turned(short, text)
+    if mask and not frame.is_vector(allowed.over):
+        text = f"{mask} ? {text} : {frame.call('splat', short, '0')}"
+    return frame.declare(buffer.dtype, frame.width, text)
 
 
 def store(frame: Frame, buffer: Buffer, index: tuple[Dim, ...], value: Value) -> None:

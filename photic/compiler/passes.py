@@ -18,11 +18,11 @@ from photic.forms.graph_check import check_graph
 from photic.forms.graph_text import print_graph
 from photic.forms.nest_text import print_nest
 from photic.forms.program_text import print_program
+from photic.forms.relaying import relaid
 from photic.ir.graph import Graph
 from photic.ir.nest import Nest
 from photic.ir.program import ROW_MAJOR, Kernel, Layout, Program, Repeat, Step, all_steps, mapped
 from photic.loops.build import nest
-from photic.loops.layout import relaid
 from photic.loops.lower import lower
 from photic.loops.plan import Choice, Decide, best_known, choose
 from photic.loops.target import Machine

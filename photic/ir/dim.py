@@ -11,7 +11,7 @@ says so by ``False``, never by a guess.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from keyword import iskeyword
@@ -350,18 +350,21 @@ def floordiv(top: Dim, bottom: Dim) -> Dim:
 
 
 def _floordiv_by_constant(rest: Dim, bottom: int) -> Dim:
-    common = gcd(bottom, *(c for monomial, c in terms_of(rest) if monomial))
-    if common > 1:
-        return floordiv(_shrunk(rest, common), bottom // common)
+    for coarse, _, unit in _coarse(rest, bottom):
+        return floordiv(coarse, bottom // unit)
     inner = _only_atom(rest)
     if isinstance(inner, FloorDiv) and isinstance(inner.bottom, int):
         return floordiv(inner.top, inner.bottom * bottom)
     return _atom(FloorDiv(rest, bottom))
 
 
-def _shrunk(value: Dim, by: int) -> Dim:
-    """Each coefficient divided and floored."""
-    return _from_terms((monomial, c // by) for monomial, c in terms_of(value))
+def _coarse(value: Dim, bottom: int) -> Iterator[tuple[Dim, Dim, int]]:
+    """``(coarse, fine, unit)``: ``coarse*unit + fine``, ``fine`` under what divides ``bottom``."""
+    factors = [gcd(bottom, c) for monomial, c in terms_of(value) if monomial]
+    for unit in sorted({*factors, gcd(bottom, *factors)} - {1}, reverse=True):
+        coarse, fine = _split_multiple(value, unit)
+        if is_within(fine, unit):
+            yield coarse, fine, unit
 
 
 @lru_cache(maxsize=CACHED)
@@ -377,9 +380,8 @@ def mod(top: Dim, bottom: Dim) -> Dim:
     if isinstance(inner, Mod) and exact_div(inner.bottom, bottom) is not None:
         return mod(inner.top, bottom)
     if isinstance(bottom, int):
-        common = gcd(bottom, *(c for _, c in terms_of(rest)))
-        if common > 1:
-            return mul(mod(_shrunk(rest, common), bottom // common), common)
+        for coarse, fine, unit in _coarse(rest, bottom):
+            return add(mul(mod(coarse, bottom // unit), unit), fine)
     return _atom(Mod(rest, bottom))
 
 

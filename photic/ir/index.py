@@ -537,6 +537,21 @@ def loads(expr: Expr) -> Iterator[Access]:
     return (one.attribute for one in walk(expr) if isinstance(one.attribute, Access))
 
 
+def loads_inside(value: Expr) -> Iterator[tuple[Access, tuple[Var, ...]]]:
+    """Each load with the reductions around it, the innermost first."""
+    seen, stack = set[tuple[Expr, tuple[Var, ...]]](), [(value, tuple[Var, ...]())]
+    while stack:
+        one, bound = key = stack.pop()
+        if key in seen:
+            continue
+        seen.add(key)
+        if isinstance(one.attribute, Access):
+            yield one.attribute, bound
+        if isinstance(one.attribute, Over):
+            bound = (one.attribute.axis, *bound)
+        stack += [(child, bound) for child in one.children]
+
+
 def is_in_range(one: Expr) -> bool:
     """True if this is no load, or one whose index is provably inside its buffer."""
     access = one.attribute

@@ -70,22 +70,22 @@ def _serially(axes: Sequence[Var], parts: tuple[Part, ...]) -> tuple[Part, ...]:
 
 @lru_cache(maxsize=MANY)
 def _inside(choice: Choice) -> tuple[list[Var], tuple[Part, ...]]:
-    store, rows = choice.store, dict(choice.rows)
-    loops = [axis for axis in store.axes if axis != choice.lanes and axis not in rows]
+    store = choice.store
+    loops = {axis: axis for axis in choice.order}
     if choice.lanes is not None and choice.lanes in store.axes:
 
         def body(inner: Store, place: Dim, across: Lanes) -> tuple[Part, ...]:
             return _rows(inner, list(choice.rows), (), across)
 
         tiles, parts = _across(store, choice, body)
-        loops.append(tiles)
+        loops[choice.lanes] = tiles
     else:
         lanes = None
         if choice.lanes is not None:
             lanes = Lanes(choice.lanes, choice.width, choice.count, None, True)
         parts = _rows(store, list(choice.rows), (), lanes)
-    loops += [_tiles_of(axis, size) for axis, size in choice.rows]
-    return [one for one in loops if one.extent != 1], parts
+    loops |= {axis: _tiles_of(axis, size) for axis, size in choice.rows}
+    return [one for one in loops.values() if one.extent != 1], parts
 
 
 def _tiles_of(axis: Var, size: int) -> Var:

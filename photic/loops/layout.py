@@ -1,18 +1,14 @@
-"""Where an element lies: from index and layout to an offset, and the re-laying of constants."""
+"""Where an element lies: from index and layout to an offset."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-
-import numpy as np
 
 from photic.ir.dim import Dim, bounds, product
 from photic.ir.index import Buffer
 from photic.ir.program import Layout
 
 ALIGNMENT = 64  # bytes; one cache line
-
-Array = np.ndarray[tuple[int, ...], np.dtype[np.generic]]
 
 
 def offset(shape: Sequence[Dim], layout: Layout, index: Sequence[Dim]) -> Dim:
@@ -51,16 +47,3 @@ def aligned_bytes(buffer: Buffer, layout: Layout) -> int:
     """Bytes of a buffer at the largest sizes, up to the end of a cache line."""
     most = bounds(elements(buffer.shape, layout))[1] * buffer.dtype.bytes
     return -(-most // ALIGNMENT) * ALIGNMENT
-
-
-def relaid(array: Array, layout: Layout) -> Array:
-    """A copy of a constant in its layout, as it lies in memory."""
-    if layout.tile == 1:
-        return np.ascontiguousarray(array)
-    moved = np.moveaxis(array, layout.axis, 0)
-    panels = -(-moved.shape[0] // layout.tile)
-    missing = panels * layout.tile - moved.shape[0]
-    if missing:
-        moved = np.concatenate([moved, np.zeros((missing, *moved.shape[1:]), moved.dtype)])
-    cut = moved.reshape(panels, layout.tile, *moved.shape[1:])
-    return np.ascontiguousarray(np.moveaxis(cut, 1, -1))

@@ -9,18 +9,20 @@ alone, and where nobody measures it is taken. ``loops/build.py`` makes the nest.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import chain
 from typing import TypeAlias
 
 from photic.ir import dim as dims
 from photic.ir import index as form
-from photic.ir.dim import Data, FloorDiv, Mod, Var, add, bounds, coefficient_of, var, variables
-from photic.ir.index import Access, Expr, Over, Store
+from photic.ir.dim import Data, Dim, FloorDiv, Mod, Var, add, bounds, coefficient_of, var, variables
+from photic.ir.index import Access, Expr, Store
 from photic.ir.program import ROW_MAJOR, Function, Layout
 from photic.ir.walk import parts_first
 from photic.loops.layout import offset
+from photic.loops.order import orders
 from photic.loops.parts import is_short, split_parts
 from photic.loops.scatter import JOIN, Scatter, scatter_of
 from photic.loops.target import Machine
@@ -28,6 +30,7 @@ from photic.loops.target import Machine
 REDUCED_WEIGHT = 8  # a load inside a reduction counts this often against one outside
 BROADCAST_COST = 0.25  # of a contiguous load
 WIDE_TILE = 4  # vectors side by side in a tile
+WIDE_ROWS = 8  # of a tile
 PAIR = 4  # rows and columns of a tile whose vectors run along a reduction
 SPARE_REGISTERS = 3  # for operands and addresses
 MOST_LANES = 3  # variables that are tried across vectors, the best by their accesses
@@ -59,6 +62,7 @@ class Choice:
     count: int
     rows: Rows
     layouts: dict[str, Layout] = field(hash=False)
+    order: tuple[Var, ...] = ()  # of the store's axes, outermost first
     scatter: Scatter | None = None  # whose update ``store`` is
     staged: tuple[Expr, ...] = ()  # values that a tile of lanes computes once for many rows
 
@@ -75,10 +79,13 @@ def choose(
     scatter = scatter_of(store)
     store, width, known = _best_lanes(scatter.update if scatter else store, constants, machine)
     lanes = known[decide("lanes", [one.name if one else "none" for one in known])]
-    tiles = _register_tiles(store, lanes, width, machine)
+    tiles = _register_tiles(store, lanes, width, constants, machine)
     count, rows = tiles[decide("register tile", [_tile_text(*one) for one in tiles])]
     layouts = _layouts(store, lanes, width * count, constants)
-    made = Choice(store, lanes, width if lanes else 1, count, rows, layouts, scatter)
+    across = {lanes: width * count} if lanes else {}
+    found = orders(store, {**dict(rows), **across}, layouts)[-1 if scatter else 0 :]
+    order = found[decide("order", [" ".join(axis.name for axis in one) for one in found])]
+    made = Choice(store, lanes, width if lanes else 1, count, rows, layouts, order, scatter)
     staged = values_to_stage(made, machine) if may_stage else ()
     if staged:
         is_dear = any(_is_dear(made, one, constants) for one in staged)
@@ -114,10 +121,10 @@ def values_to_stage(choice: Choice, machine: Machine) -> tuple[Expr, ...]:
 
 def _is_dear(choice: Choice, value: Expr, constants: frozenset[str]) -> bool:
     """True if to compute a value takes longer than to load it."""
-    access = value.attribute
-    if not isinstance(access, Access) or choice.lanes is None:
+    access, lanes = value.attribute, choice.lanes
+    if not isinstance(access, Access) or lanes is None:
         return True
-    return _access_cost(access, choice.lanes, choice.width, constants) > 1
+    return _access_cost(access, lanes, choice.width, constants) > 1
 
 
 @lru_cache(maxsize=MANY)
@@ -126,7 +133,7 @@ def _best_lanes(
 ) -> tuple[Store, int, list[Var | None]]:
     """The store, the lanes of a vector, and the best variables across them, by cost."""
     width = _width(store, machine)
-    axes = (*store.axes, *_reduction_axes(store.value))
+    axes = (*store.axes, *form.bound(store))
     legal = [one for one in axes if _is_legal(store, one)]
     costs = {one: _cost(store, one, width, constants) for one in (None, *legal)}
     return store, width, sorted(costs, key=lambda one: costs[one])[:MOST_LANES]
@@ -138,17 +145,16 @@ def _tile_text(count: int, rows: Rows) -> str:
 
 @lru_cache(maxsize=MANY)
 def _register_tiles(
-    store: Store, lanes: Var | None, width: int, machine: Machine
+    store: Store, lanes: Var | None, width: int, constants: frozenset[str], machine: Machine
 ) -> list[tuple[int, Rows]]:
     """Register tiles: the best known first, then others that the registers hold."""
-    best = _register_tile(store, lanes, width, machine)
+    best = _register_tile(store, lanes, width, constants, machine)
     found = [best]
     if lanes is not None:
         fitting = -(-bounds(lanes.extent)[1] // width)
-        reused = [one for one in store.axes if one != lanes and _is_reused(store, one)]
         for count in (one for one in COUNTS if one == 1 or one <= fitting):
             found.append((count, ()))
-            for axis in reused if _reduction_axes(store.value) else ():
+            for axis in _reused(store, lanes):
                 found += [(count, ((axis, size),)) for size in ROWS if size > 1]
     room = machine.vector_registers - SPARE_REGISTERS
     return [one for one in dict.fromkeys(found) if one == best or _registers(*one) <= room]
@@ -168,35 +174,18 @@ def _width(store: Store, machine: Machine) -> int:
     return machine.vector_bytes // max(sizes)
 
 
-def _reduction_axes(value: Expr) -> list[Var]:
-    return [one.attribute.axis for one in form.walk(value) if isinstance(one.attribute, Over)]
-
-
-def _weighted_loads(value: Expr) -> Iterator[tuple[Access, int, frozenset[Var]]]:
-    """Each load with its weight and the reductions that it stands in."""
-    seen: set[tuple[Expr, frozenset[Var]]] = set()
-    stack: list[tuple[Expr, frozenset[Var]]] = [(value, frozenset())]
-    while stack:
-        one, bound = stack.pop()
-        if (one, bound) in seen:
-            continue
-        seen.add((one, bound))
-        if isinstance(one.attribute, Access):
-            yield one.attribute, REDUCED_WEIGHT if bound else 1, bound
-        if isinstance(one.attribute, Over):
-            bound |= {one.attribute.axis}
-        stack += [(child, bound) for child in one.children]
-
-
 def _cost(store: Store, lanes: Var | None, width: int, constants: frozenset[str]) -> float:
     """A relative cost of the kernel's memory accesses with this vector variable."""
-    total = 0.0
-    for access, weight, bound in _weighted_loads(store.value):
+    total, rows = 0.0, _most_reused(store, lanes, width, constants)
+    many = rows if rows is not None and bounds(rows.extent)[0] >= STAGED_ROWS else None
+    for access, bound in form.loads_inside(store.value):
+        weight = REDUCED_WEIGHT if bound else 1
         if lanes is None or (lanes not in store.axes and lanes not in bound):
             total += weight * width
         else:
             cost = _access_cost(access, lanes, width, constants)
-            total += weight * (min(cost, STAGED_COST) if _is_shared(store, lanes, access) else cost)
+            is_staged = many and lanes in store.axes and many not in variables(_place(access))
+            total += weight * (min(cost, STAGED_COST) if is_staged else cost)
     if lanes is None or lanes not in store.axes:
         total += width
     else:
@@ -206,31 +195,34 @@ def _cost(store: Store, lanes: Var | None, width: int, constants: frozenset[str]
     return total if lanes is None else total / _used_share(lanes, width)
 
 
-def _is_shared(store: Store, lanes: Var, access: Access) -> bool:
-    """True if the rows of a tile, many of any size, read the same: staged, it is read once."""
-    rows = _widest_reused(store, lanes)
-    is_many = rows is not None and bounds(rows.extent)[0] >= STAGED_ROWS
-    return is_many and lanes in store.axes and rows not in _moving(access)
+def _most_reused(
+    store: Store, lanes: Var | None, width: int, constants: frozenset[str]
+) -> Var | None:
+    """The other output variable whose rows load least for each; the largest of equal ones."""
+    inner = [access for access, bound in form.loads_inside(store.value) if bound]
+    costs = {one: _access_cost(one, lanes, width, constants) for one in inner if lanes}
 
+    def loaded(axis: Var) -> tuple[float, int]:
+        rows = min(WIDE_ROWS, bounds(axis.extent)[1])
+        moving = sum(cost for one, cost in costs.items() if axis in variables(_place(one)))
+        return moving + (sum(costs.values()) - moving) / rows, -bounds(axis.extent)[1]
 
-def _widest_reused(store: Store, lanes: Var) -> Var | None:
-    """The largest other output variable on which not all that is reduced depends."""
-    reused = [axis for axis in store.axes if axis != lanes and _is_reused(store, axis)]
-    return max(reused, key=lambda axis: bounds(axis.extent)[1], default=None)
-
-
-def _moving(access: Access) -> frozenset[Var]:
-    return frozenset[Var]().union(*map(variables, access.index))
+    return min(_reused(store, lanes), key=loaded, default=None)
 
 
 def _access_cost(access: Access, lanes: Var, width: int, constants: frozenset[str]) -> float:
-    place = offset(access.buffer.shape, ROW_MAJOR, access.index)
-    stride = coefficient_of(place, lanes)
+    stride = coefficient_of(_place(access), lanes)
     if stride == 0:
         return BROADCAST_COST
-    if stride == 1 or (access.buffer.name in constants and _cut_axis(access, lanes) is not None):
+    if stride in (1, -1) or (
+        access.buffer.name in constants and _cut_axis(access, lanes) is not None
+    ):
         return 1.0
     return float(width)
+
+
+def _place(access: Access) -> Dim:
+    return offset(access.buffer.shape, ROW_MAJOR, access.index)
 
 
 def _used_share(lanes: Var, width: int) -> float:
@@ -241,10 +233,13 @@ def _used_share(lanes: Var, width: int) -> float:
 
 
 def _is_legal(store: Store, lanes: Var) -> bool:
-    """Vectors need indices that are affine in their variable."""
+    """Vectors need conditions and places in memory that are affine in their variable."""
     if is_short(lanes) and lanes not in store.axes:
         return False
-    for dim in (*store.index, *form.dims_in(store.value)):
+    attributes = [one.attribute for one in form.walk_store(store)]
+    places = [_place(one) for one in attributes if isinstance(one, Access)]
+    others = (form.dims_of(one) for one in attributes if not isinstance(one, Access))
+    for dim in (*store.index, *places, *chain.from_iterable(others)):
         for atom in dims.atoms(dim):
             if isinstance(atom, FloorDiv | Mod) and lanes in variables(atom.top):
                 return False
@@ -264,32 +259,31 @@ def _cut_axis(access: Access, lanes: Var) -> int | None:
 
 
 def _register_tile(
-    store: Store, lanes: Var | None, width: int, machine: Machine
+    store: Store, lanes: Var | None, width: int, constants: frozenset[str], machine: Machine
 ) -> tuple[int, Rows]:
     """The best known: how many vectors side by side, and which outputs are unrolled how often."""
-    reductions = _reduction_axes(store.value)
     if lanes is None:
         return 1, ()
     fitting = max(1, -(-bounds(lanes.extent)[1] // width))
-    if not reductions:
+    if not form.bound(store):
         return min(WIDE_TILE, fitting), ()
-    reused = [axis for axis in store.axes if axis != lanes and _is_reused(store, axis)]
     if lanes not in store.axes:
-        rows = tuple((axis, PAIR) for axis in reused[-2:])
+        rows = tuple((axis, PAIR) for axis in _reused(store, lanes)[-2:])
         return (1 if rows else min(WIDE_TILE, fitting)), rows
     count = min(WIDE_TILE if machine.vector_registers > 16 else 2, fitting)
-    best = _widest_reused(store, lanes)
+    best = _most_reused(store, lanes, width, constants)
     if best is None:
         return count, ()
-    free = machine.vector_registers - count - SPARE_REGISTERS
-    return count, ((best, min(8, max(1, free // count))),)
+    most = min(WIDE_ROWS, max(1, (machine.vector_registers - count - SPARE_REGISTERS) // count))
+    even = (rows for rows in range(most, most // 2, -1) if best.extent % rows == 0)
+    return count, ((best, next(even, most)),)
 
 
-def _is_reused(store: Store, axis: Var) -> bool:
-    """True if a load inside a reduction does not depend on this output variable."""
-    inner = [access for access, weight, _ in _weighted_loads(store.value) if weight > 1]
-    free = [all(axis not in variables(one) for one in access.index) for access in inner]
-    return any(free) and not all(free)
+def _reused(store: Store, lanes: Var | None) -> list[Var]:
+    """The other output variables that some loads inside reductions depend on, but not all."""
+    inner = [variables(_place(one)) for one, bound in form.loads_inside(store.value) if bound]
+    depend = {axis: sum(axis in one for one in inner) for axis in store.axes if axis != lanes}
+    return [axis for axis, count in depend.items() if 0 < count < len(inner)]
 
 
 def _layouts(
@@ -299,9 +293,9 @@ def _layouts(
     found: dict[str, Layout] = {}
     if lanes is None or lanes not in store.axes:
         return found
-    for access, weight, _ in _weighted_loads(store.value):
+    for access, bound in form.loads_inside(store.value):
         axis = _cut_axis(access, lanes)
-        if access.buffer.name in constants and axis is not None and weight > 1:
+        if access.buffer.name in constants and axis is not None and bound:
             inner = Var("lane", tile)
             whole = add(dims.mul(var("panel", bounds(lanes.extent)[1]), tile), var("lane", tile))
             place = dims.substitute(access.index[axis], {lanes: whole})

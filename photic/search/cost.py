@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from photic.ir import index as form
 from photic.ir.dim import Atom, Dim, Var, bounds, coefficient_of, substitute, variables
 from photic.ir.index import Access, Buffer, Expr, Over
 from photic.ir.nest import Clip, Fit, Loop, Nest, Part, Tile, parallel_loops
@@ -138,7 +139,7 @@ class _TileCost:
         self.scope(store.value, frozenset(), times)
         self.access(target, STORE_CYCLES, times * self.points(axes))
         self.lines(target, ())
-        for access, bound in _accesses(store.value):
+        for access, bound in form.loads_inside(store.value):
             self.lines(access, bound)
 
     def lines(self, access: Access, bound: tuple[Var, ...]) -> None:
@@ -243,21 +244,6 @@ def _loaded(steps: list[tuple[float, float]], cache_bytes: float) -> float:
         elif not fits:
             total *= trips
     return total
-
-
-def _accesses(value: Expr) -> Iterator[tuple[Access, tuple[Var, ...]]]:
-    """Each load with the reductions around it, the innermost first."""
-    seen, stack = set[Expr](), [(value, tuple[Var, ...]())]
-    while stack:
-        one, bound = stack.pop()
-        if one in seen:
-            continue
-        seen.add(one)
-        if isinstance(one.attribute, Access):
-            yield one.attribute, bound
-        if isinstance(one.attribute, Over):
-            bound = (one.attribute.axis, *bound)
-        stack += [(child, bound) for child in one.children]
 
 
 def _step(place: Dim, axis: Var) -> float:

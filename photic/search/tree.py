@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Protocol
 
-from photic.search.choosing import Choose, randomly, recording, replaying, weights
+from photic.search.choosing import Choose, randomly, replaying, weights
 
 DRAWS = 12  # candidates drawn for each one proposed
 MOST_WAITING = 200  # drawn and not proposed yet; the best predicted of more are kept
@@ -176,17 +176,3 @@ class Tree:
             yield node, label
             if is_new and reward < GOOD:
                 return
-
-
-def drawing(
-    build: Callable[[Choose], object], describe: Callable[[object], tuple[str, float] | None]
-) -> Draw:
-    """A draw from a builder; ``describe`` gives key and prediction, None for what is not wanted."""
-
-    def draw(choose: Choose) -> Drawn | None:
-        trail: list[tuple[str, str]] = []
-        made = build(recording(choose, trail))
-        found = describe(made)
-        return None if found is None else Drawn(tuple(trail), found[0], found[1], made)
-
-    return draw

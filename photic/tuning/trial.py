@@ -14,11 +14,12 @@ import numpy as np
 
 from photic.codegen.dialect import Dialect
 from photic.forms.candidate_check import Arrays, Meaning
+from photic.forms.relaying import relaid
 from photic.ir import index as form
 from photic.ir.dim import Atom, Dim, Symbol, substitute, symbols
 from photic.ir.index import Buffer
 from photic.ir.program import Layout
-from photic.loops.layout import elements, relaid
+from photic.loops.layout import elements
 from photic.search.space import Candidate
 from photic.search.work import Work
 from photic.targets.measure import Slot, Trial

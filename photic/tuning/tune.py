@@ -37,7 +37,7 @@ from photic.search.space import (
     most_bytes,
     space_of,
 )
-from photic.search.tree import Draw, Drawn, Proposer, Tree, drawing
+from photic.search.tree import Draw, Drawn, Proposer, Tree
 from photic.search.work import Work
 from photic.storage.files import cache_folder, reading_folders
 from photic.storage.record import Record, record_key
@@ -45,6 +45,7 @@ from photic.storage.records import RECORDS_FILE, Records
 from photic.targets.measure import MARGIN, Outcome, Timed, Unmeasured, beats, measure, ratio
 from photic.targets.process import Remote
 from photic.targets.registry import Target
+from photic.tuning.drawing import drawing
 from photic.tuning.partition import Group, partition
 from photic.tuning.proof import rules_of
 from photic.tuning.trial import (

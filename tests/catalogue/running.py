@@ -4,7 +4,9 @@ A job is one entry on one case. Jobs become graphs over inputs of their own, so 
 them is one program with an output for each. Symbolic jobs give their axes sizes by the names that
 the entry states; every case of them goes through one program.
 
-The variable CATALOGUE_TOPICS ("existing_linear places") keeps to entries of files so begun.
+The variable CATALOGUE_TOPICS ("existing_linear places") keeps to entries of files so begun. With
+CATALOGUE_EVERY_CASE=1 all cases are compiled, not a few of each entry in each dtype; the evaluator
+always goes through all of them.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ from photic.ir.graph import Graph
 # The largest size of one symbol, of each of two, three, ...: a product of all fits in memory.
 MOST = (2**14, 2**11, 2**7, 2**6, 2**4)
 OUTPUTS = 20  # of one compiled program
+COMPILED_FLOATS, COMPILED_OTHERS = 6, 3  # cases of an entry in float32, and in another dtype
 SHOWN = 8  # faults of one test
 
 
@@ -272,13 +275,23 @@ def _arguments(
 
 
 def floats_and_others() -> tuple[list[Job], list[Job]]:
-    """Every case of every entry in the dtypes that are compiled: float32, and the others."""
+    """Cases of every entry in the dtypes that are compiled: float32, and the others."""
     floats: list[Job] = []
     others: list[Job] = []
     for entry in entries():
         for dtype in compiled_dtypes(entry):
-            (floats if dtype == "float32" else others).extend(jobs(entry, dtype))
+            if dtype == "float32":
+                floats += some_of(jobs(entry, dtype), COMPILED_FLOATS)
+            else:
+                others += some_of(jobs(entry, dtype), COMPILED_OTHERS)
     return floats, others
+
+
+def some_of(every: list[Job], count: int) -> list[Job]:
+    """The first case, the last and those evenly between, ``count`` in all."""
+    if len(every) <= count or os.environ.get("CATALOGUE_EVERY_CASE"):
+        return every
+    return [every[round(k * (len(every) - 1) / (count - 1))] for k in range(count)]
 
 
 def symbolic_jobs() -> list[Job]:

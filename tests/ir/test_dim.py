@@ -177,3 +177,16 @@ def test_variables_and_symbols_are_found_inside_divisions() -> None:
     value = mod(add(I, floordiv(add(J, 5), M)), N)
     assert {one.name for one in variables(value)} == {"i0", "i1"}
     assert {one.name for one in symbols(value)} == {"n", "m"}
+
+
+def test_a_part_below_what_divides_leaves_quotients_and_keeps_to_remainders() -> None:
+    """As places of a long row read by pieces: no division of the pieces is left."""
+    k, a = Var("k", 64), Var("a", 32)
+    high, low = mul(var("k", 64), 32), var("a", 32)
+    assert floordiv(add(high, low), 1024) == floordiv(var(k.name, 64), 32)
+    assert mod(add(high, low), 1024) == add(mul(mod(var(k.name, 64), 32), 32), var(a.name, 32))
+    assert mod(add(high, 3), 1024) == add(mul(mod(var(k.name, 64), 32), 32), 3)
+    shared = add(mul(var("k", 64), 4), mul(var("a", 32), 6))
+    assert str(floordiv(shared, 12)) == str(
+        floordiv(add(mul(var("k", 64), 2), mul(var("a", 32), 3)), 6)
+    )

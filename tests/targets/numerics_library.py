@@ -87,6 +87,12 @@ class Library:
         self._run("gather", dtype, lanes, base, index, out, len(index))
         return out
 
+    def reverse(self, dtype: str, lanes: int, array: np.ndarray) -> np.ndarray:
+        """Each run of `lanes` elements, the last one first."""
+        out = np.empty(len(array), NUMPY[dtype])
+        self._run("reverse", dtype, lanes, array, out, len(array))
+        return out
+
     def fill(self, operation: str, dtype: str, lanes: int, *arrays: np.ndarray) -> np.ndarray:
         """iota, or splat of the first element of an array: one vector."""
         out = np.empty(lanes, NUMPY[dtype])
@@ -196,7 +202,8 @@ void run_gather_{name}(const char *base, const char *index, char *out, long long
                      gather_{name}(base, load_i64x{lanes}(index + i * 8)));
 }}"""
     used = {(o, dtype) for o in ("load", "store", "load_part", "store_part", "splat", "gather")}
-    return [(part, used | {("load", "i64")})]
+    backwards = _loop("reverse", dtype, lanes, [dtype], dtype)
+    return [(part, used | {("load", "i64")}), *([backwards] if lanes > 1 else [])]
 
 
 def _bytes(dtype: str) -> int:

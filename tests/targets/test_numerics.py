@@ -443,6 +443,13 @@ def test_gather_reads_elements_by_number(machine, dtype, lanes):
     same(machine.gather(dtype, lanes, base, index), base[index])
 
 
+@pytest.mark.parametrize("lanes", [one for one in LANES if one > 1])
+@pytest.mark.parametrize("dtype", EVERY)
+def test_reverse_gives_the_last_lane_first(machine, dtype, lanes):
+    values = stored_values(dtype, 4 * lanes)
+    same(machine.reverse(dtype, lanes, values), values.reshape(4, lanes)[:, ::-1].reshape(-1))
+
+
 @LANE
 def test_iota_counts_and_splat_repeats(machine, lanes):
     for dtype in EVERY:

@@ -15,7 +15,7 @@ literals splat by a cast: `(f32x16)(1.0f)`.
 
     every dtype    load(p)  store(p, v)  load_part(p, n)  store_part(p, v, n)  splat(scalar)
                    gather(base, i64 index)  sel(mask, a, b)  lo(v)  hi(v)  cat(low, high)
-                   cast_A (from A)
+                   cast_A (from A)  reverse(v)
     not f16, bf16  add mul max mod lt le eq (a, b)   fma(a, b, c)   hsum(v)  hmax(v), to a scalar
     integers       iota()
     bool           and or not any (any gives boolx1); add max hsum hmax are or, mul is and, fma both

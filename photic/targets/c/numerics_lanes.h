@@ -40,6 +40,13 @@ INLINE $T frombits_$T($I v) { union { $I bits; $T value; } u = {v}; return u.val
 //: frombits : ALL : many
 INLINE $T frombits_$T($I v) { return ($T)v; }
 
+//: reverse : ALL : many
+INLINE $T reverse_$T($T v) {
+    $T r;
+    for (int i = 0; i < $L; i++) r[i] = v[$L - 1 - i];
+    return r;
+}
+
 // ---- memory -------------------------------------------------------------------------------
 
 //: load : bool : any

@@ -1,0 +1,22 @@
+"""A draw of the search from a builder of candidates: what was chosen on the way is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from photic.search.choosing import Choose, recording
+from photic.search.tree import Draw, Drawn
+
+
+def drawing(
+    build: Callable[[Choose], object], describe: Callable[[object], tuple[str, float] | None]
+) -> Draw:
+    """A draw from a builder; ``describe`` gives key and prediction, None for what is not wanted."""
+
+    def draw(choose: Choose) -> Drawn | None:
+        trail: list[tuple[str, str]] = []
+        made = build(recording(choose, trail))
+        found = describe(made)
+        return None if found is None else Drawn(tuple(trail), found[0], found[1], made)
+
+    return draw
