@@ -108,6 +108,7 @@ from photic.nn.optimisers import (
     Adam,
     AdamW,
     Lion,
+    Now,
     Optimiser,
 )
 from photic.nn.parameter import (
@@ -205,6 +206,7 @@ __all__ = [
     "Moment",
     "MultiheadAttention",
     "OneCycle",
+    "Now",
     "Optimiser",
     "Outcome",
     "PReLU",

@@ -210,6 +210,9 @@ def train_graph(
     """What ``train_step`` compiles; its arguments are explained there. BadArgument."""
     _check_accumulate(accumulate)
     states = _states(model)
+    if not states.parameters:
+        expected = "one with a parameter that is trained"
+        raise BadArgument(op="train_step", argument="model", given=repr(model), expected=expected)
     key = random.fold_in(random.key(seed), states.count)
     dtype = _compute(compute)
 

@@ -202,6 +202,61 @@ def test_what_makes_no_step_is_refused() -> None:
 
     with pytest.raises(BadArgument, match="a metric"):
         nn.train_graph(module, named_loss, nn.SGD(0.1), specified(batch))
+    with pytest.raises(BadArgument, match="is trained"):
+        nn.train_graph(nn.ReLU(), loss_of, nn.SGD(0.1), specified(batch))
+
+
+class Tied(nn.Module):
+    """One weight under two names."""
+
+    def __init__(self) -> None:
+        self.first = nn.Linear(5, 5, bias=False, rng=0)
+        self.second = nn.Linear(5, 5, bias=False, rng=1)
+        self.second.weight = self.first.weight
+
+    def forward(self, x: ph.Tensor) -> ph.Tensor:
+        return self.second(ph.tanh(self.first(x)))
+
+
+@pytest.mark.peers
+def test_a_weight_under_two_names_is_one_state_with_both_gradients() -> None:
+    import torch
+
+    module = Tied().to("float64")
+    (given,) = batches(1)
+    batch = {"x": given["x"], "y": given["x"][::-1].copy()}
+    weight = torch.tensor(module.first.weight.value, requires_grad=True)
+    x, y = (torch.tensor(one) for one in batch.values())
+    torch.nn.functional.mse_loss((x @ weight.T).tanh() @ weight.T, y).backward()
+    own = Evaluated(nn.train_graph(module, loss_of, nn.SGD(1.0), specified(batch)))
+    own.step(batch)
+    assert set(own.states) == {"first.weight", ":step"}
+    assert weight.grad is not None
+    want = (weight - weight.grad).detach().numpy()
+    np.testing.assert_allclose(own.states["first.weight"], want, rtol=1e-12)
+
+
+class Halving(nn.Optimiser):
+    """A user's own: values are halved, and how often is kept in a moment."""
+
+    lr = 0.5
+    moments = ("halved",)
+
+    def step(
+        self, value: ph.Tensor, gradient: ph.Tensor, moments: Any, now: nn.Now
+    ) -> tuple[ph.Tensor, dict[str, ph.Tensor]]:
+        return value * now.rate.astype(value.dtype), {"halved": moments["halved"] + 1.0}
+
+
+def test_an_optimiser_may_be_a_users_own() -> None:
+    module, given = nn.Sequential(nn.Linear(5, 3, rng=0)).to("float64"), batches(2)
+    before = module.state_dict()
+    own = Evaluated(nn.train_graph(module, loss_of, Halving(), specified(given[0])))
+    for one in given:
+        own.step(one)
+    for name, value in before.items():
+        np.testing.assert_array_equal(own.states[name], value / 4)
+        assert (own.states[f"{name}:halved"] == 2).all()
 
 
 def test_products_in_bfloat16_compile_to_the_evaluators_numbers() -> None:
