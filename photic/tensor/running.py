@@ -16,7 +16,7 @@ from photic.base.errors import BadArgument
 from photic.forms import movement
 from photic.ir.dim import Dim, bounds, floordiv
 from photic.ir.dtype import BOOL, INT32, INT64, DType
-from photic.tensor.axes import checked_axis
+from photic.tensor.axes import as_integer, checked_axis
 from photic.tensor.compare import is_number, isfinite, not_equal, reversed_order
 from photic.tensor.creation import counted
 from photic.tensor.elementary import LOG2_E, log
@@ -30,7 +30,7 @@ from photic.tensor.primitive import (
     reduced,
     where,
 )
-from photic.tensor.shapes import expand_dims, moved, ravel, reshape, window
+from photic.tensor.shapes import concat, expand_dims, moved, ravel, reshape, window
 from photic.tensor.tensor import Tensor, Value, expanded, number, tensor
 
 LONGEST_RUN = 16  # places: the lanes of a wide vector of float32
@@ -324,7 +324,7 @@ def diff(x: Value, n: int = 1, axis: int = -1) -> Tensor:
     """
     value = tensor(x, "diff")
     place = checked_axis("diff", axis, value.ndim)
-    if not isinstance(n, int) or n < 0:
+    if as_integer("diff", "n", n) < 0:
         raise BadArgument(op="diff", argument="n", given=n, expected="an integer, 0 or more")
     result = value.astype(accumulated(value.dtype)) if value.dtype.kind == "float" else value
     for _ in range(n):
@@ -338,3 +338,29 @@ def _difference(x: Tensor, axis: int) -> Tensor:
         return x
     later, earlier = (window(x, axis, k, extent - 1 + k, "diff") for k in (1, 0))
     return not_equal(later, earlier) if x.dtype == BOOL else later - earlier
+
+
+# --- with a first value ---------------------------------------------------------------------
+
+
+def cumulative_sum(x: Value, axis: int | None = None, include_initial: bool = False) -> Tensor:
+    """``cumsum``, of one axis if ``axis`` is left out; perhaps with a 0 in front."""
+    return _with_initial("cumulative_sum", SUM, x, axis, include_initial)
+
+
+def cumulative_prod(x: Value, axis: int | None = None, include_initial: bool = False) -> Tensor:
+    """``cumprod``, of one axis if ``axis`` is left out; perhaps with a 1 in front."""
+    return _with_initial("cumulative_prod", PRODUCT, x, axis, include_initial)
+
+
+def _with_initial(op: str, chain: Chain, x: Value, axis: int | None, is_longer: bool) -> Tensor:
+    value = tensor(x, op)
+    if axis is None and value.ndim != 1:
+        raise BadArgument(op=op, argument="axis", given=None, expected="an axis, of several")
+    place = checked_axis(op, 0 if axis is None else axis, value.ndim)
+    result = _cumulative(chain, value, place, op)
+    if not is_longer:
+        return result
+    shape = (*result.shape[:place], 1, *result.shape[place + 1 :])
+    first = expanded(number(chain.identity(result.dtype), result.dtype), shape)
+    return concat([first, result], place)
