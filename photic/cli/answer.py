@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from photic.cli.ending import silence_stdout
+from photic.cli.ending import stdout_errors
 from photic.cli.table import quantity, table
 
 if TYPE_CHECKING:
@@ -33,17 +32,9 @@ def write_answer(pieces: Iterator[str]) -> None:
 
 
 def _write(text: str) -> None:
-    try:
+    with stdout_errors():
         sys.stdout.write(text)
         sys.stdout.flush()
-    except BrokenPipeError:
-        raise
-    except OSError:
-        from photic.storage.files import write_errors
-
-        silence_stdout()
-        with write_errors(Path("stdout")):
-            raise
 
 
 def statistics(stats: Stats) -> str:

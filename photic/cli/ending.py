@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
+from pathlib import Path
 
 import typer
 
@@ -36,14 +37,15 @@ def endings() -> Iterator[None]:
         with warnings.catch_warnings():
             warnings.showwarning = _print_warning
             yield
-        sys.stdout.flush()
+        with stdout_errors():
+            sys.stdout.flush()
     except PhoticError as error:
         print(f"error: {error}", file=sys.stderr)
         raise typer.Exit(Ending.FAILED) from None
     except KeyboardInterrupt:
         raise typer.Exit(Ending.INTERRUPTED) from None
     except BrokenPipeError:
-        silence_stdout()
+        _silence_stdout()
         raise typer.Exit(Ending.PIPE_CLOSED) from None
 
 
@@ -52,7 +54,22 @@ def _print_warning(message: Warning | str, *_: object, **__: object) -> None:
     print(f"warning: {message}", file=sys.stderr)
 
 
-def silence_stdout() -> None:
+@contextmanager
+def stdout_errors() -> Iterator[None]:
+    """Turn what a full disk does to stdout into NoSpace or FileUnwritable."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError:
+        from photic.storage.files import write_errors
+
+        _silence_stdout()
+        with write_errors(Path("stdout")):
+            raise
+
+
+def _silence_stdout() -> None:
     """Point stdout at nothing, so that the interpreter's last flush does not fail as well."""
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, sys.stdout.fileno())

@@ -215,6 +215,18 @@ def test_files_that_cannot_be_written_or_read_are_errors(
     assert "is a directory" in errors[2]
 
 
+def test_a_pipe_or_device_is_written_into_and_not_replaced(
+    session: FakeSession, tmp_path: Path
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    result = chat(f"Why?\n/save {pipe}\n")
+    assert (result.exit_code, pipe.is_fifo()) == (0, True)
+    assert json.loads(os.read(reader, 1 << 16))["messages"][0]["content"] == "Why?"
+    os.close(reader)
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -324,7 +336,7 @@ def test_a_terminal_has_a_prompt_and_lines_that_go_on() -> None:
         if line:
             os.write(ours, line)
         else:
-            process.send_signal(signal.SIGINT)
+            interrupt(process, ours)
     while more := read_soon(ours):
         shown += more
     os.close(ours)
@@ -342,3 +354,12 @@ def read_soon(terminal: int) -> bytes:
         return os.read(terminal, 1 << 16)
     except OSError:
         return b""
+
+
+def interrupt(process: subprocess.Popen[bytes], terminal: int) -> None:
+    """Ctrl-C at a prompt; again where it came before Python waited for a key (it then waits on)."""
+    for _ in range(PATIENCE):
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        if select.select([terminal], [], [], 2)[0]:
+            return
