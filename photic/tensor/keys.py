@@ -2,7 +2,7 @@
 
 No primitive reads the bits of a float, so its exponent is found by scaling: at most ten exact steps
 by powers of two. A key is the number that the bits of the format spell, negative for negative
-values, in NumPy's order: -inf ... -0.0 = 0.0 ... inf < nan. ``value_of_key`` turns it back.
+values, in NumPy's order: -inf ... -0.0 = 0.0 ... inf < nan.
 """
 
 from __future__ import annotations
