@@ -8,6 +8,9 @@ reference is rounded, so that a correctly rounded result shows 0.5. Of two argum
 them. float64: a sample of the primitives over all exponents, against NumPy's long double, where
 that is wider than float64.
 
+Not measured here: gates of straight lines and what is exact (floor, frac, hardswish, ...), and gelu,
+whose error is bounded by |x| and not relatively.
+
 A result that should be NaN or infinite and is not counts as infinitely wrong.
 """
 
@@ -50,6 +53,14 @@ def _sinc(x: np.ndarray) -> np.ndarray:
     return np.where(x == 0, 1.0, np.where(np.isinf(x), 0.0, np.where(rest % 1 == 0, 0.0, result)))
 
 
+def _mish(x: np.ndarray) -> np.ndarray:
+    """x*n/(n + 2) with n = e**x*(e**x + 2); where x is positive divided by e**2x."""
+    e = np.exp(-np.abs(x))
+    above = 2 * e + 1
+    below = e * (e + 2)
+    return np.where(x > 0, x * above / (above + 2 * e * e), x * below / (below + 2))
+
+
 # What is composed, by its public name; names that are not there yet are left out.
 COMPOSED: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
     "exp": np.exp,
@@ -78,6 +89,9 @@ COMPOSED: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
     "log_sigmoid": special.log_expit,
     "logit": special.logit,
     "softplus": lambda x: -special.log_expit(-x),
+    "silu": lambda x: x * special.expit(x),
+    "elu": lambda x: np.where(x > 0, x, np.expm1(np.minimum(x, 0))),
+    "mish": _mish,
 }
 
 OF_TWO: Mapping[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
