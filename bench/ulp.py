@@ -8,7 +8,7 @@ reference is rounded, so that a correctly rounded result shows 0.5. Of two argum
 them. float64: a sample of the primitives over all exponents, against NumPy's long double, where
 that is wider than float64.
 
-Not measured here: gates of straight lines and what is exact (floor, frac, hardswish, ...), and gelu,
+Not measured: gates of straight lines, what is exact (floor, frac, ...), and gelu,
 whose error is bounded by |x| and not relatively.
 
 A result that should be NaN or infinite and is not counts as infinitely wrong.
