@@ -1,6 +1,7 @@
 """``photic compile``: a model's file to a program in a folder, for ``ph.load``.
 
-Reads graphs in photic's text form, with large constants from a safetensors file, and GGUF models.
+Reads graphs in photic's text form, with large constants from a safetensors file, GGUF models and
+ONNX models.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import typer
 from photic.cli.ending import endings
 from photic.cli.errors import FileKind, FileLine
 from photic.cli.explain import MODEL_CONFIG, MODEL_SUFFIX
+from photic.cli.onnx_file import ONNX_SUFFIX, Dims, onnx_program
 from photic.cli.options import Context, Search, SearchSeed
 from photic.cli.progress import progress
 from photic.cli.show import showing
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from photic.storage.artifact import Array
     from photic.tensor.program import Program
 
-READS = "graphs in photic's text form, .gguf models and folders with safetensors"
+READS = "graphs in photic's text form, .onnx and .gguf models, and folders with safetensors"
 GGUF_MAGIC = b"GGUF"
 CONSTANT_MISSING = "no constant"  # how the parser's message about one begins
 REFUSED: tuple[tuple[str, str, Callable[[Path], bool]], ...] = (
@@ -33,11 +35,10 @@ REFUSED: tuple[tuple[str, str, Callable[[Path], bool]], ...] = (
         "photic explain shows what is in a saved program",
         lambda path: path.is_dir() and not is_model(path),
     ),
-    ("an ONNX model", "ONNX comes in a later version", lambda path: path.suffix == ".onnx"),
 )
 """What is no file to compile: its kind, what to do, and how to tell."""
 
-File = Annotated[str, typer.Argument(help="A graph as text, a .gguf model or a model's folder.")]
+File = Annotated[str, typer.Argument(help="A graph as text, a .onnx or .gguf model, or a folder.")]
 Out = Annotated[
     Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the program goes.")
 ]
@@ -57,6 +58,7 @@ def compile_file(
     without: Without = "",
     constants: Constants = None,
     context: Context = None,
+    dim: Dims = None,
 ) -> None:
     """Compile a graph or a model to a program that photic.load reads.
 
@@ -68,6 +70,7 @@ def compile_file(
     Examples:
       photic compile graph.txt -o graph.photic
       photic compile graph.txt --constants weights.safetensors -o graph.photic --search 30
+      photic compile model.onnx -o model.photic --dim batch=1..16 --dim height=32..960:32
       photic compile ./model.gguf -o model.photic --without folds,placement
     """
     topics = tuple(one.strip() for one in without.split(",") if one.strip())
@@ -78,6 +81,8 @@ def compile_file(
             report("search", 0, max(1, round(search)))
         if is_model(path):
             program = model_program(path, context, search, seed, topics)
+        elif path.suffix == ONNX_SUFFIX:
+            program = onnx_program(path, dim or [], search, seed, topics)
         else:
             program = graph_program(path, constants, search, seed, topics)
         program.save(output)

@@ -43,3 +43,8 @@ class PeerFailed(PhoticError):
     code = "P507"
     template = "{name} ended: {problem}"
     hint = "leave --vs out to measure photic alone"
+
+
+class ArrayFile(PhoticError):
+    code = "P508"
+    template = "{path} is no array in a .npy file: {problem}"

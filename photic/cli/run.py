@@ -7,12 +7,15 @@ stderr. Fetching, compiling and sampling are ``photic.language``'s.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from photic.cli.answer import statistics, write_answer
 from photic.cli.ending import endings
+from photic.cli.explain import PROGRAM_SUFFIX
 from photic.cli.options import (
     ANSWER_TOKENS,
     Context,
@@ -34,6 +37,7 @@ from photic.cli.options import (
     use_threads,
 )
 from photic.cli.progress import progress
+from photic.cli.run_program import Inputs, Outputs, run_program
 from photic.cli.show import showing
 
 if TYPE_CHECKING:
@@ -65,8 +69,10 @@ def run_model(
     stats: ShowStats = False,
     search: Search = 0.0,
     speculative: Speculative = 0,
+    input: Inputs = None,
+    output: Outputs = None,
 ) -> None:
-    """Answer a prompt with a language model.
+    """Answer a prompt with a language model, or run a saved program.
 
     The model is fetched and compiled on first use, and kept for the next time. Only the answer
     goes to stdout. Unless --search asks for it, nothing is searched: the kernels are those that
@@ -79,8 +85,13 @@ def run_model(
       git diff | photic run smollm2-135m --system "Summarise this change." -
       photic run ./model.gguf --raw --max-tokens 20 "The capital of France is"
       photic run ./folder-with-safetensors "Why is the sky blue?"
+      photic run ./model.photic --input x=x.npy --output y=y.npy
     """
     with endings(), showing():
+        if is_program(model, input):
+            use_threads(threads)
+            run_program(Path(model), input or [], output or [])
+            return
         text = read_prompt(prompt)
         use_threads(threads)
         from photic.language.sampling import SamplingOptions
@@ -105,6 +116,11 @@ def run_model(
         write_answer(pieces)
         if stats:
             print(statistics(session.stats), file=sys.stderr)
+
+
+def is_program(model: str, inputs: Sequence[str] | None) -> bool:
+    """True for a saved program: by its name's end, or because arrays are given."""
+    return model.rstrip("/").endswith(PROGRAM_SUFFIX) or bool(inputs)
 
 
 def _open(model: str, context: int | None, search: float, speculative: int) -> Session:

@@ -137,7 +137,7 @@ def test_topics_can_be_left_out(graph: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("m.onnx", b"\x08\x07", "m.onnx is an ONNX model"),
+        ("m.onnx", b"\x08\x07", "m.onnx: file: no graph in it"),
         ("m.txt", b"\xff\xfe", "m.txt is no text"),
         ("m.txt", b"", "m.txt is a graph without outputs"),
         ("m.txt", b"v0: float32[4] = input('x')\nv1 = what", "m.txt, line 2: "),

@@ -74,8 +74,9 @@ def _dft(call: Call) -> Tensor:
 
 
 def _stft(call: Call) -> Tensor:
-    """Frames of a signal (batch, length, 1 or 2), each transformed."""
+    """Frames of a signal (batch, length, 1 or 2), or (batch, length), each transformed."""
     x, step = call.tensor(0), int(call.scalar(1))
+    x = x[..., None] if x.ndim == 2 else x
     window = call.optional(2)
     size = int(call.scalar(3)) if call.has(3) else None
     if size is None and window is not None:

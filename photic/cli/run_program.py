@@ -1,0 +1,77 @@
+"""``photic run`` of a saved program: arrays from files in, arrays to files out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from photic.cli.errors import ArrayFile
+
+if TYPE_CHECKING:
+    from photic.storage.artifact import Array
+
+Inputs = Annotated[
+    list[str] | None,
+    typer.Option("--input", metavar="NAME=FILE.npy", help="An input of a saved program."),
+]
+Outputs = Annotated[
+    list[str] | None,
+    typer.Option("--output", metavar="NAME=FILE.npy", help="Where an output is written."),
+]
+
+
+def run_program(path: Path, inputs: Sequence[str], outputs: Sequence[str]) -> None:
+    """Run a saved program once; outputs without a file are described on stdout.
+
+    Raises ArrayFile, and what loading and calling raise.
+    """
+    from photic.tensor.store import load_program
+
+    program = load_program(path)
+    places = pairs(outputs, "--output")
+    known = [one.name for one in program.artifact.outputs]
+    for name in places:
+        if name not in known:
+            problem = f"the program has no output {name}; it has {', '.join(known)}"
+            raise typer.BadParameter(problem, param_hint="--output")
+    given = {name: read_array(file) for name, file in pairs(inputs, "--input").items()}
+    for name, array in program(**given).items():
+        if name in places:
+            write_array(places[name], array)
+        print(f"{name}: {array.dtype}[{', '.join(map(str, array.shape))}]")
+
+
+def pairs(given: Sequence[str], option: str) -> Mapping[str, Path]:
+    """``name=file`` by name. Raises typer.BadParameter."""
+    found = {}
+    for text in given:
+        name, sign, file = text.partition("=")
+        if not (name and sign and file):
+            raise typer.BadParameter(f"{text!r} is not like x=x.npy", param_hint=option)
+        found[name] = Path(file)
+    return found
+
+
+def read_array(path: Path) -> Array:
+    """The array in an .npy file, never pickled objects. Raises ArrayFile."""
+    import numpy as np
+
+    try:
+        array: Array = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise ArrayFile(path=path, problem=str(error)) from None
+    return array
+
+
+def write_array(path: Path, array: Array) -> None:
+    """Raises ArrayFile."""
+    import numpy as np
+
+    try:
+        with path.open("wb") as file:
+            np.save(file, array, allow_pickle=False)
+    except OSError as error:
+        raise ArrayFile(path=path, problem=error.strerror or str(error)) from None
