@@ -217,7 +217,7 @@ def terms_of(value: Dim) -> tuple[tuple[Monomial, int], ...]:
     """The terms of a size; a constant is the empty product."""
     if isinstance(value, Int):
         return value.terms
-    return (((), value),) if value else ()
+    return (((), int(value)),) if value else ()
 
 
 def _from_terms(terms: Iterable[tuple[Monomial, int]]) -> Dim:

@@ -203,7 +203,7 @@ def _most_reused(
     costs = {one: _access_cost(one, lanes, width, constants) for one in inner if lanes}
 
     def loaded(axis: Var) -> tuple[float, int]:
-        rows = min(WIDE_ROWS, bounds(axis.extent)[1])
+        rows = max(1, min(WIDE_ROWS, bounds(axis.extent)[1]))
         moving = sum(cost for one, cost in costs.items() if axis in variables(_place(one)))
         return moving + (sum(costs.values()) - moving) / rows, -bounds(axis.extent)[1]
 

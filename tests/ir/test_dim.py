@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+import numpy as np
 import pytest
 from fuzz.sizes import (
     DIVISORS,
@@ -190,3 +191,10 @@ def test_a_part_below_what_divides_leaves_quotients_and_keeps_to_remainders() ->
     assert str(floordiv(shared, 12)) == str(
         floordiv(add(mul(var("k", 64), 2), mul(var("a", 32), 3)), 6)
     )
+
+
+def test_numbers_of_numpy_leave_plain_ones() -> None:
+    four = np.int64(4)
+    for made in (mul(four, 3), add(four, 3), floordiv(four, 3), mod(four, 3)):
+        assert type(made) is int
+    assert [type(mul(4, 3)), type(add(4, 3))] == [int, int]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 import photic as ph
 from photic.ir import index as form
 from photic.ir.dim import Dim, Var, symbol, var
@@ -64,3 +66,8 @@ def test_a_product_keeps_a_panel_of_weights_while_rows_pass() -> None:
         "a1",
         "a0",
     ]
+
+
+def test_a_product_of_no_rows_is_empty() -> None:
+    program = ph.compile({"y": ph.input("a", (0, 2)) @ ph.input("b", (2,))}, search=0)
+    assert program(a=np.zeros((0, 2), "float32"), b=np.zeros(2, "float32"))["y"].shape == (0,)
