@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from photic.frontends.onnx.call import Call, Op
 from photic.frontends.onnx.kinds import KIND
 from photic.frontends.onnx.mel import mel_weights
@@ -13,6 +15,8 @@ from photic.frontends.onnx.value import Value
 from photic.ir.dtype import DType
 from photic.tensor import creation, decompositions, fourier, linear, shapes, spectra, unfolding
 from photic.tensor.tensor import Tensor
+
+SHORT_FRAME = 64  # places; the spectrum of such a frame is a product with a table
 
 
 def _gemm(call: Call) -> Tensor:
@@ -84,11 +88,23 @@ def _stft(call: Call) -> Tensor:
     if size is None:
         raise call.wrong("neither a window nor a frame length is given")
     real = _framed(x[..., 0], size, step, window)
+    if x.shape[-1] == 1 and call.flag("onesided", True) and size <= SHORT_FRAME:
+        return shapes.stack([linear.matmul(real, one) for one in _waves(size)], -1)
     if x.shape[-1] == 1 and call.flag("onesided", True):
         return shapes.stack(fourier.rfft(real, None, -1), -1)
     if x.shape[-1] == 1:
         return shapes.stack(fourier.fft((real, creation.zeros_like(real)), None, -1), -1)
     return shapes.stack(fourier.fft((real, _framed(x[..., 1], size, step, window)), None, -1), -1)
+
+
+def _waves(size: int) -> tuple[Tensor, Tensor]:
+    """Tables (size, bins) of which a product with frames is their spectrum, real and imaginary.
+
+    The imaginary part of the last bin is not quite 0 in them, as in other runtimes: exported
+    models divide by the real part, where an exact 0 over an exact 0 would be nan.
+    """
+    turns = np.outer(np.arange(size), np.arange(size // 2 + 1)) * (2 * np.pi / size)
+    return creation.constant(np.cos(turns), "float32"), creation.constant(-np.sin(turns), "float32")
 
 
 def _framed(x: Tensor, size: int, step: int, window: Tensor | None) -> Tensor:
