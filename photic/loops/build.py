@@ -17,13 +17,12 @@ from photic.ir.index import Buffer, Expr, Store
 from photic.ir.nest import Fit, Lanes, Loop, LoopKind, Nest, Part, Tile
 from photic.ir.program import ROW_MAJOR, Function, Layout
 from photic.loops.parts import written_out
-from photic.loops.plan import MANY, STAGED_ROWS, Choice
+from photic.loops.plan import GROUP_ROWS, MANY, STAGED_ROWS, Choice
 from photic.loops.target import Machine
 
 ENOUGH_ITEMS = 16  # parallel items for each core
 GROUP = 16  # tiles of a lone vector loop that one parallel item takes
 GROUP_VECTORS = 4  # tiles of vectors that one term of a scatter goes to
-GROUP_ROWS = 8  # tiles of rows that share what is staged
 
 Body: TypeAlias = Callable[[Store, Dim, Lanes], tuple[Part, ...]]
 
@@ -147,7 +146,7 @@ def _staged(choice: Choice) -> tuple[list[Var], tuple[Part, ...], tuple[Buffer, 
         return (Fit(STAGED_ROWS, rows.extent, (*first, made), (plain,)),)
 
     loop, parts = _across(store, choice, body)
-    others = (axis for axis in store.axes if axis not in (choice.lanes, rows))
+    others = (axis for axis in choice.order if axis not in (choice.lanes, rows))
     loops = [one for one in (*others, loop, groups) if one.extent != 1]
     return loops, parts, tuple(buffer for buffer, _ in held.values())
 

@@ -35,7 +35,7 @@ PAIR = 4  # rows and columns of a tile whose vectors run along a reduction
 SPARE_REGISTERS = 3  # for operands and addresses
 MOST_LANES = 3  # variables that are tried across vectors, the best by their accesses
 STAGED = ("staged", "as read")
-STAGED_COST = 1.5  # of a contiguous load
+GROUP_ROWS = 8  # tiles of rows that share what is staged
 STAGED_ROWS = 16  # with fewer rows, nothing is staged
 COUNTS = (1, 2, 4, 6, 8)  # vectors side by side
 MANY = 4096  # stores whose choices are remembered
@@ -178,6 +178,7 @@ def _cost(store: Store, lanes: Var | None, width: int, constants: frozenset[str]
     """A relative cost of the kernel's memory accesses with this vector variable."""
     total, rows = 0.0, _most_reused(store, lanes, width, constants)
     many = rows if rows is not None and bounds(rows.extent)[0] >= STAGED_ROWS else None
+    uses = min(GROUP_ROWS, bounds(many.extent)[0] / WIDE_ROWS) if many else 1
     for access, bound in form.loads_inside(store.value):
         weight = REDUCED_WEIGHT if bound else 1
         if lanes is None or (lanes not in store.axes and lanes not in bound):
@@ -185,7 +186,7 @@ def _cost(store: Store, lanes: Var | None, width: int, constants: frozenset[str]
         else:
             cost = _access_cost(access, lanes, width, constants)
             is_staged = many and lanes in store.axes and many not in variables(_place(access))
-            total += weight * (min(cost, STAGED_COST) if is_staged else cost)
+            total += weight * (min(cost, 1 + cost / uses) if is_staged else cost)
     if lanes is None or lanes not in store.axes:
         total += width
     else:

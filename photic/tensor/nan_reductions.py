@@ -27,11 +27,12 @@ def nansum(x: Value, axis: Axes = None, keepdims: bool = False) -> Tensor:
 def nanmax(x: Value, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """The largest that is not nan; nan where there are no others; of nothing as ``max``."""
     value = tensor(x, "nanmax")
-    known = _known(value)
-    if known is None:
+    if _known(value) is None:
         return max(value, axis, keepdims)
-    found = max(where(known, value, -INFINITY), axis, keepdims)
-    return where(any(known, axis, keepdims), found, NAN)
+    # one comparison of each element for either: -inf is no candidate, but shows that some are known
+    found = max(where(less(-INFINITY, value), value, -INFINITY), axis, keepdims)
+    others = any(less(value, INFINITY), axis, keepdims)
+    return where(others + less(-INFINITY, found), found, NAN)
 
 
 def nanmin(x: Value, axis: Axes = None, keepdims: bool = False) -> Tensor:
