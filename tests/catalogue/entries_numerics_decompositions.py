@@ -279,7 +279,11 @@ ELIMINATION = (
         matrices((conditioned, SIZES)),
         aten=("linalg_inv", "linalg_inv_ex", "inverse"),
         sizes=("n+ n+",),
-        speed=Speed(lambda torch, x: torch.linalg.inv(x), sized((_many(conditioned), BATCH))),
+        speed=Speed(
+            lambda torch, x: torch.linalg.inv(x),
+            sized((_many(conditioned), BATCH)),
+            why="a step of the scan passes over all matrices, where LAPACK keeps one in registers",
+        ),
     ),
     entry(
         "det",

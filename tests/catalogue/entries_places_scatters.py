@@ -101,6 +101,7 @@ SCATTERS = (
             lambda torch, x, i, v: torch.scatter(x, 0, i, v),
             thousand,
             lambda x, i, v: ph.scatter(x, 0, i, v),
+            why="the last of equal places wins, whoever writes: a place is found, then a value",
         ),
     ),
     Entry(
