@@ -34,7 +34,7 @@ COLUMNS = with_specials((3, 5), (40, 3), (0, 4), (4, 0), (5, 2, 6))
 FIRSTS = with_specials((5,), (7,), (33,), (600,), (2100,))
 PLANES = with_specials((3, 5), (1, 6), (0, 5), (2, 3, 7), (2, 700))
 
-NETWORK = "a network of views compares each element log2(n)**2/2 times"
+DIGITS = "each digit of the keys is a pass with counts and a scatter, lane by lane"
 
 
 # --- orders ---------------------------------------------------------------------------------
@@ -66,7 +66,7 @@ def orders(name: str, axis: int, falls: bool, cases: Any, arrays: Any) -> tuple[
             lambda x: in_order(places, x, axis),
             gradient="almost everywhere",
             aten=("sort", "msort"),
-            speed=Speed(lambda torch, x: torch.sort(x, axis, falls)[0], arrays, why=NETWORK),
+            speed=Speed(lambda torch, x: torch.sort(x, axis, falls)[0], arrays, why=DIGITS),
             **every,
         ),
         Entry(
@@ -76,7 +76,7 @@ def orders(name: str, axis: int, falls: bool, cases: Any, arrays: Any) -> tuple[
             result_dtype=gives("int64"),
             gradient=NO_SLOPE,
             aten=("argsort", "sort"),
-            speed=Speed(lambda torch, x: torch.argsort(x, axis, falls), arrays, why=NETWORK),
+            speed=Speed(lambda torch, x: torch.argsort(x, axis, falls), arrays, why=DIGITS),
             **every,
         ),
     )
