@@ -28,6 +28,8 @@ GENERATION, TEMPLATE = "generation_config.json", "chat_template.jinja"
 ROLES = {"bos_token": "bos", "eos_token": "eos", "unk_token": "unk", "pad_token": "pad"}
 LARGEST_ID = 1 << 24
 
+_REFUSED: type[BaseException] = Exception  # what the library raises for a file it cannot use
+
 
 def folder_tokenizer(folder: Path, rows: int = 0) -> Tokenizer:
     """The tokenizer of a folder; ids up to the embedding's ``rows`` that no token has are empty.
@@ -147,8 +149,8 @@ def _library(table: JsonTable, controls: set[str]) -> tokenizers.Tokenizer:
 def _parsed(table: JsonTable, made: Mapping[str, object]) -> tokenizers.Tokenizer:
     try:
         return tokenizers.Tokenizer.from_str(json.dumps(made))
-    except BaseException as error:
-        if type(error) is not Exception:  # what the library raises for a file that it cannot use
+    except _REFUSED as error:
+        if type(error) is not _REFUSED:  # the library's own is no narrower class
             raise
         raise TokenizerBroken(path=table.path, problem=str(error)) from None
 

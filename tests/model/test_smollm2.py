@@ -224,4 +224,7 @@ def test_the_command_answers_with_the_sessions_text(session: Session) -> None:
     )
     text = answer(session, "The capital of France is", raw=True)
     assert done.stdout == text + ("" if text.endswith("\n") else "\n")
-    assert "generation: " in done.stderr and "peak memory: " in done.stderr
+    lines = [line.split() for line in done.stderr.splitlines()]
+    assert ["tokens", "seconds", "tok/s"] in lines
+    assert any(line[:2] == ["generation", "24"] for line in lines)
+    assert "peak memory: " in done.stderr
