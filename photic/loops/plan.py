@@ -27,7 +27,7 @@ from photic.loops.parts import is_short, split_parts
 from photic.loops.scatter import JOIN, Scatter, scatter_of
 from photic.loops.target import Machine
 
-REDUCED_WEIGHT = 8  # a load inside a reduction counts this often against one outside
+REDUCED_WEIGHT = 8  # at most, of a load inside a reduction against one outside
 BROADCAST_COST = 0.25  # of a contiguous load
 WIDE_TILE = 4  # vectors side by side in a tile
 WIDE_ROWS = 8  # of a tile
@@ -180,7 +180,7 @@ def _cost(store: Store, lanes: Var | None, width: int, constants: frozenset[str]
     many = rows if rows is not None and bounds(rows.extent)[0] >= STAGED_ROWS else None
     uses = min(GROUP_ROWS, bounds(many.extent)[0] / WIDE_ROWS) if many else 1
     for access, bound in form.loads_inside(store.value):
-        weight = REDUCED_WEIGHT if bound else 1
+        weight = min(REDUCED_WEIGHT, math.prod(bounds(one.extent)[1] for one in bound))
         if lanes is None or (lanes not in store.axes and lanes not in bound):
             total += weight * width
         else:
