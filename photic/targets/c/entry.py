@@ -17,7 +17,7 @@ from photic.ir.nest import Nest, parallel_loops
 from photic.ir.program import Branch, Collective, Copy, Kernel, Program, Repeat, Step
 from photic.loops.layout import elements
 
-SMALL_WORK = 32768  # operations; less than this is not worth waking a thread for
+SMALL_WORK = 100_000  # operations; less than this is not worth waking a thread for
 POOL = Path(__file__).with_name("entry.h").read_text(encoding="utf-8")
 
 
