@@ -36,9 +36,12 @@ Kernel = Annotated[
     str | None,
     typer.Option("--kernel", help="Only kernels with this in their names, with nest and source."),
 ]
+Html = Annotated[
+    Path | None, typer.Option("--html", metavar="FILE", help="Write one page of HTML instead.")
+]
 
 
-def explain(what: What, source: Source = False, kernel: Kernel = None) -> None:
+def explain(what: What, source: Source = False, kernel: Kernel = None, html: Html = None) -> None:
     """Show the kernels of a compiled program.
 
     For each kernel, those first that take most of the time: how many calls a run of the program
@@ -51,9 +54,13 @@ def explain(what: What, source: Source = False, kernel: Kernel = None) -> None:
       photic explain smollm2-135m
       photic explain model.photic --kernel k3
       photic explain model.photic --source
+      photic explain model.photic --html model.html
     """
     with endings(), showing():
         programs = programs_of(what)
+        if html is not None:
+            write_page(programs, kernel or "", html)
+            return
         for name, program in programs.items():
             kernels = chosen(program, kernel or "")
             print("\n".join(explanation(name, program, kernels)))
@@ -75,6 +82,28 @@ def programs_of(what: str) -> Mapping[str, Program]:
 
     with progress() as report:
         return open_session(what, context=None, progress=report).programs
+
+
+def write_page(programs: Mapping[str, Program], part: str, file: Path) -> None:
+    """Write the page of some programs, of kernels with ``part`` in their names.
+
+    Raises NoSpace or FileUnwritable.
+    """
+    from photic.cli.page import Shown, page
+    from photic.cli.roofs import roofs_of
+    from photic.storage.files import write_atomic, write_errors
+    from photic.targets.registry import target_named
+
+    shown = []
+    for name, program in programs.items():
+        kernels, every = chosen(program, part), program.report.kernels
+        kind = "measured" if is_measured(every) else "predicted"
+        roofs = roofs_of(target_named(program.artifact.target).machine())
+        shares = [share(one, every) for one in kernels]
+        shown.append(Shown(name, program, kernels, shares, kind, roofs))
+    with write_errors(file):
+        write_atomic(file, page(shown).encode())
+    print(f"{file}: {len(shown)} programs")
 
 
 def chosen(program: Program, part: str) -> Sequence[KernelReport]:
