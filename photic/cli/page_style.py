@@ -22,9 +22,11 @@ pre{overflow-x:auto;border:1px solid var(--line);padding:.75rem;font-size:.8rem;
 .bar{display:grid;grid-template-columns:minmax(7rem,16rem) 1fr 6rem;gap:.75rem;align-items:center}
 .bar i{background:var(--line);height:.7rem}.bar b{display:block;height:100%;background:var(--fill)}
 .bar span:last-child{text-align:right;font-variant-numeric:tabular-nums}
-svg{width:100%;min-width:30rem;max-width:48rem}svg text{fill:var(--dim);font-size:12px}
+svg{width:100%;max-width:48rem}svg text{fill:var(--dim);font-size:12px}
 .grid path{stroke:var(--line)}.roof{fill:none;stroke:var(--text);stroke-width:2}
 circle{fill:var(--fill);fill-opacity:.65}
+@media(max-width:40rem){.bar{grid-template-columns:1fr auto;margin-bottom:.5rem}
+.bar i{grid-row:2;grid-column:1/3}svg text{font-size:19px}td,th{padding:.25rem .4rem}}
 .find{width:100%;max-width:20rem;padding:.4rem;margin-bottom:.5rem;font:inherit}
 """
 

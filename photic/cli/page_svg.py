@@ -11,7 +11,7 @@ from photic.cli.roofs import Roofs
 from photic.cli.table import quantity
 
 WIDTH, HEIGHT = 640, 360
-LEFT, RIGHT, TOP, BOTTOM = 92, 16, 16, 48
+LEFT, RIGHT, TOP, BOTTOM = 136, 32, 16, 56
 LEAST_DECADES = 2
 PERCENT = 100.0
 RADIUS = 5
@@ -86,11 +86,16 @@ def _roof(x: Scale, y: Scale, roofs: Roofs) -> str:
     return f'<polyline class="roof" points="{line}"/>'
 
 
+def _short(decade: int) -> str:
+    """A power of ten; with an exponent where it would be long."""
+    return f"{BASE**decade:g}" if abs(decade) <= LEAST_DECADES else f"1e{decade}"
+
+
 def _grid(x: Scale, y: Scale) -> str:
     bottom, right = HEIGHT - BOTTOM, WIDTH - RIGHT
     parts = [
         f'<path d="M{x.at(BASE**k):.1f} {TOP}V{bottom}"/><text x="{x.at(BASE**k):.1f}" '
-        f'y="{bottom + 18}" text-anchor="middle">{BASE**k:g}</text>'
+        f'y="{bottom + 22}" text-anchor="middle">{_short(k)}</text>'
         for k in range(x.low, x.high + 1)
     ]
     parts += [

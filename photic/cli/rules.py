@@ -1,11 +1,13 @@
 """``photic rules``: the rules that the search may use, by topic, and one of them in full.
 
-What is shown is read from the records of the rules themselves. Nothing is searched here.
+What is shown is read from the records of the rules themselves, and from the tuning records how many
+winners of earlier searches need a rule. How often it matched is not kept. Nothing is searched here.
 """
 
 from __future__ import annotations
 
 import difflib
+import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
@@ -44,7 +46,8 @@ class Shown:
 def rules(name: Words = None) -> None:
     """List the rules of the search by topic, or show one in full.
 
-    For each rule: its name, its kind and why it holds. A name shows that rule's guard and text too.
+    For each rule: its name, its kind and why it holds. A name shows that rule's guard and text
+    too, and how many winners of earlier searches need it.
 
     \b
     Examples:
@@ -53,7 +56,18 @@ def rules(name: Words = None) -> None:
       photic rules factors out of a sum
     """
     with endings():
-        print("\n".join(answer(" ".join(name or ()), known())))
+        print("\n".join(answer(" ".join(name or ()), known(), winners())))
+
+
+def winners() -> Sequence[frozenset[str]]:
+    """The rules behind each winner that is remembered, whichever target it is of."""
+    from photic.storage.record import parsed
+    from photic.tuning.tune import open_records
+
+    text = io.StringIO()
+    open_records(0.0).export(text)
+    records = dict.fromkeys(parsed(line)[1] for line in text.getvalue().splitlines())
+    return [frozenset(one.rules) for one in records]  # a winner is kept under two keys
 
 
 def known() -> dict[str, tuple[Shown, ...]]:
@@ -70,7 +84,9 @@ def known() -> dict[str, tuple[Shown, ...]]:
     }
 
 
-def answer(name: str, topics: Mapping[str, Sequence[Shown]]) -> Iterator[str]:
+def answer(
+    name: str, topics: Mapping[str, Sequence[Shown]], found_before: Sequence[frozenset[str]]
+) -> Iterator[str]:
     """The lines for no name, a topic's or a rule's; BadArgument with near names for another one."""
     if not name or name in topics:
         for topic, rules in topics.items():
@@ -83,7 +99,7 @@ def answer(name: str, topics: Mapping[str, Sequence[Shown]]) -> Iterator[str]:
             op="rules", argument="NAME", given=repr(name), expected=near(name, topics)
         )
     for topic, one in found:
-        yield from _in_full(topic, one)
+        yield from _in_full(topic, one, found_before)
 
 
 def near(name: str, topics: Mapping[str, Sequence[Shown]]) -> str:
@@ -102,11 +118,13 @@ def _listed(topic: str, rules: Sequence[Shown]) -> Iterator[str]:
         yield f"  {one.name.ljust(widths[0])}  {one.kind.ljust(widths[1])}  {one.why}"
 
 
-def _in_full(topic: str, rule: Shown) -> Iterator[str]:
+def _in_full(topic: str, rule: Shown, found_before: Sequence[frozenset[str]]) -> Iterator[str]:
+    count = sum(rule.name in rules for rules in found_before)
     yield rule.name
     yield f"  topic: {topic}"
     yield f"  kind:  {rule.kind} ({KINDS[rule.kind]})"
     yield f"  why:   {rule.why}"
+    yield f"  used:  by {count} of {len(found_before)} remembered winners"
     yield f"  guard: {rule.guard or 'none'}"
     yield f"  text:  {rule.text}"
 

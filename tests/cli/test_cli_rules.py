@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from typer.testing import CliRunner
 
@@ -9,6 +11,9 @@ from photic.cli.main import app
 from photic.cli.rules import KINDS
 from photic.search.planning import PLANS
 from photic.search.rules import TOPICS
+from photic.storage.record import Record, record_key
+from photic.storage.records import Records
+from photic.tuning import tune
 
 runner = CliRunner()
 
@@ -47,6 +52,7 @@ def test_a_rule_is_shown_in_full(rule: str) -> None:
         "topic",
         "kind",
         "why",
+        "used",
         "guard",
         "text",
     ]
@@ -56,8 +62,18 @@ def test_a_rule_is_shown_in_full(rule: str) -> None:
 def test_the_guard_and_the_text_are_those_of_the_record() -> None:
     (rule,) = (one for one in TOPICS["algebra"] if one.name == "positive factor out of a maximum")
     lines = shown(rule.name)
-    assert lines[4] == f"  guard: {rule.when}"
-    assert lines[5] == f"  text:  {' '.join(rule.text().split())}"
+    assert lines[5] == f"  guard: {rule.when}"
+    assert lines[6] == f"  text:  {' '.join(rule.text().split())}"
+
+
+def test_a_winner_that_is_kept_under_two_keys_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    records = Records(None, lambda _: None)
+    one = Record((("kernels", "values 1"),), 1e-6, (1e-6,), 8, "best so far", ("fold",))
+    for key, record in zip("abc", (one, one, replace(one, rules=())), strict=True):
+        records.add(record_key(key, "", ""), record)
+    monkeypatch.setattr(tune, "open_records", lambda seconds: records)
+    assert shown("fold")[4] == "  used:  by 1 of 2 remembered winners"
+    assert shown("cut")[4] == "  used:  by 0 of 2 remembered winners"
 
 
 def test_every_kind_is_explained() -> None:
