@@ -20,6 +20,7 @@ from photic.cli.show import showing
 from photic.cli.table import duration, quantity, table
 
 if TYPE_CHECKING:
+    from photic.cli.roofs import Roofs
     from photic.storage.artifact import KernelReport
     from photic.tensor.program import Program
 
@@ -90,15 +91,13 @@ def write_page(programs: Mapping[str, Program], part: str, file: Path) -> None:
     Raises NoSpace or FileUnwritable.
     """
     from photic.cli.page import Shown, page
-    from photic.cli.roofs import roofs_of
     from photic.storage.files import write_atomic, write_errors
-    from photic.targets.registry import target_named
 
     shown = []
     for name, program in programs.items():
         kernels, every = chosen(program, part), program.report.kernels
         kind = "measured" if is_measured(every) else "predicted"
-        roofs = roofs_of(target_named(program.artifact.target).machine())
+        roofs = roofs_here(program)
         shares = [share(one, every) for one in kernels]
         shown.append(Shown(name, program, kernels, shares, kind, roofs))
     with write_errors(file):
@@ -127,13 +126,15 @@ def explanation(name: str, program: Program, kernels: Sequence[KernelReport]) ->
     """A summary of the program, then a table of some of its kernels."""
     every = program.report.kernels
     kind = "measured" if is_measured(every) else "predicted"
+    roofs = roofs_here(program)
     yield f"{name}: {len(every)} kernels"
     yield f"  constants: {quantity(program.constant_bytes, 'B')}"
     yield f"  arena and scratch: {quantity(program.peak_bytes, 'B')}"
     yield f"  shares are of {kind} times"
+    yield "  limits are by the cost model's figures for this machine"
     yield ""
-    heads = ("kernel", "calls", "share", "measured", "predicted", "GFLOP", "MB", "rules")
-    yield table(heads, [row(kernel, every) for kernel in kernels])
+    heads = ("kernel", "calls", "share", "measured", "predicted", "GFLOP", "MB", "limit", "rules")
+    yield table(heads, [row(kernel, every, roofs) for kernel in kernels])
     yield ""
 
 
@@ -142,7 +143,17 @@ def is_measured(kernels: Sequence[KernelReport]) -> bool:
     return all(kernel.seconds is not None for kernel in kernels)
 
 
-def row(kernel: KernelReport, every: Sequence[KernelReport]) -> tuple[str, ...]:
+def roofs_here(program: Program) -> Roofs:
+    """The roofs of this machine, as the program's target sees it."""
+    from photic.cli.roofs import roofs_of
+    from photic.targets.registry import target_named
+
+    return roofs_of(target_named(program.artifact.target).machine())
+
+
+def row(kernel: KernelReport, every: Sequence[KernelReport], roofs: Roofs) -> tuple[str, ...]:
+    from photic.cli.roofs import limit
+
     return (
         kernel.name,
         str(kernel.calls),
@@ -151,6 +162,7 @@ def row(kernel: KernelReport, every: Sequence[KernelReport]) -> tuple[str, ...]:
         "-" if kernel.predicted_seconds is None else duration(kernel.predicted_seconds),
         f"{kernel.flops / GIGA:.3g}",
         f"{kernel.bytes / MEGA:.3g}",
+        limit(kernel, roofs),
         ", ".join(kernel.rules) or "-",
     )
 

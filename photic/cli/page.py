@@ -28,7 +28,7 @@ NOT_KEPT = (
     ("Candidates over time", "a tuning record holds the winner and how many it was chosen from"),
     (
         "Rejected candidates and why",
-        "they are told to listeners while a search runs, and not saved",
+        "a failed check is told while a search runs, a lost race is not; neither is saved",
     ),
     ("Each buffer's place in the arena", "a saved program holds the plan's totals"),
 )

@@ -109,7 +109,12 @@ def fake_program(*kernels: SimpleNamespace) -> SimpleNamespace:
     report = SimpleNamespace(
         kernels=kernels, candidates=24, seconds=5.25, stopped="out of time", matches={}
     )
-    return SimpleNamespace(report=report, constant_bytes=98_765_432, peak_bytes=1_000)
+    return SimpleNamespace(
+        report=report,
+        constant_bytes=98_765_432,
+        peak_bytes=1_000,
+        artifact=SimpleNamespace(target="c", sizes=()),
+    )
 
 
 def turn(region: str, candidates: int, seconds: float | None, left: float) -> dict[str, object]:
