@@ -22,9 +22,11 @@ from types import MappingProxyType
 
 import numpy as np
 
+from photic.base.errors import BadArgument
 from photic.storage.artifact import Argument, Array, Artifact, KernelReport
 from photic.targets.errors import TooLarge
 from photic.targets.registry import Loaded, Threads
+from photic.tensor.bound import Bound
 from photic.tensor.ports import Sizes, accept, port_of
 
 ALIGNMENT = 64  # bytes
@@ -115,6 +117,32 @@ class Program:
             self._run(arrays, outputs, sizes)
         return outputs
 
+    def bind(self, /, **given: object) -> Bound:
+        """A prepared call on these arrays, which are read where they lie at each ``run()``.
+
+        Raises what a call raises, and BadArgument for an input that is no C-contiguous NumPy array
+        and for a program with states, whose calls have to be ordered.
+        """
+        if self._states:
+            states = ", ".join(self._states)
+            raise BadArgument(op="bind", argument="program", given=states, expected="no states")
+        arrays, sizes = accept(self._ports, self.artifact.sizes, given)
+        for name, array in arrays.items():
+            if array is not given[name]:
+                expected = "a C-contiguous NumPy array"
+                kind = type(given[name]).__name__
+                raise BadArgument(op="bind", argument=name, given=kind, expected=expected)
+        outputs = {
+            one.name: np.empty(sizes.shape(one.shape), dtype) for one, dtype in self._results
+        }
+
+        def prepare(pool: Threads) -> _Workspace:
+            work = self._workspace(pool)
+            self._fill(work, arrays, outputs, sizes)
+            return work
+
+        return Bound(self._loaded, prepare, arrays, outputs)
+
     def save(self, path: str | Path) -> None:
         """Write the program to a folder; ``photic.load`` reads it back."""
         from photic.tensor.store import save_artifact
@@ -129,18 +157,27 @@ class Program:
             work = self._workspace(pool)
         if work.pool is not pool:
             work = self._workspace(pool)
+        if self._states:
+            arrays = {name: self._apart(array) for name, array in arrays.items()}
+        self._fill(work, arrays, outputs, sizes)
+        addresses = (work.sizes_address, work.arena_address, work.scratch_address)
+        self._loaded.launch(work.table_address, *addresses, pool)
+        self._free.append(work)
+
+    def _fill(
+        self,
+        work: _Workspace,
+        arrays: Mapping[str, Array],
+        outputs: Mapping[str, Array],
+        sizes: Sizes,
+    ) -> None:
         table = work.table
         for name, slot in self._read:
-            if self._states:
-                arrays[name] = self._apart(arrays[name])
             table[slot] = arrays[name].ctypes.data
         for one, _ in self._results:
             table[one.slot] = outputs[one.name].ctypes.data
         for number, symbol in enumerate(self.artifact.sizes):
             work.sizes[number] = sizes.values[symbol.name]
-        addresses = (work.sizes_address, work.arena_address, work.scratch_address)
-        self._loaded.launch(work.table_address, *addresses, pool)
-        self._free.append(work)
 
     def _apart(self, array: Array) -> Array:
         """The array, or a copy of one that shares memory with a state: a call may write it."""
