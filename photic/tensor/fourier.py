@@ -80,9 +80,13 @@ class _Line:
     def back(self, pair: Tensor, scale: float) -> Pair:
         """The two parts of (..., 2, k), scaled, the last axis where it was."""
         scaled = pair if scale == 1.0 else pair * scale
-        parts = (moveaxis(scaled[..., k, :], -1, self.axis).astype(self.dtype) for k in range(2))
-        first, second = parts
-        return first, second
+        return self.both(scaled[..., 0, :], scaled[..., 1, :], 1.0)
+
+    def both(self, first: Tensor, second: Tensor, scale: float) -> Pair:
+        """Two parts (..., k), scaled, the last axis where it was."""
+        scaled = (one if scale == 1.0 else one * scale for one in (first, second))
+        real, imaginary = (moveaxis(one, -1, self.axis).astype(self.dtype) for one in scaled)
+        return real, imaginary
 
 
 def _line(op: str, x: Complex, n: int | None, axis: int) -> _Line:
@@ -127,11 +131,10 @@ def rfft(x: Value, n: int | None = None, axis: int = -1, norm: str = "backward")
     if isinstance(x, tuple):
         raise BadArgument(op="rfft", argument="x", given="a pair", expected="a real tensor")
     line = _line("rfft", x, n, axis)
+    scale = _scale("rfft", norm, line.length, FORWARD)
     if line.length % 2:
-        made = _transform(line.value, FORWARD)[..., : line.length // 2 + 1]
-    else:
-        made = _real_transform(line.value)
-    return line.back(made, _scale("rfft", norm, line.length, FORWARD))
+        return line.back(_transform(line.value, FORWARD)[..., : line.length // 2 + 1], scale)
+    return line.both(*_real_transform(line.value), scale)
 
 
 def irfft(x: Complex, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
@@ -167,8 +170,13 @@ def _as_matrix(table: Table) -> npt.NDArray[np.float64]:
 
 def _times(x: Tensor, matrix: npt.NDArray[np.float64]) -> Tensor:
     """Pairs (..., parts, k) times factors (2, parts, k) of their own."""
-    factors = tensor(matrix[:, : x.shape[-2]].astype(x.dtype.numpy))
-    return reduced("sum", apply("mul", expand_dims(x, -3), factors), -2)
+    return _part(expand_dims(x, -3), matrix)
+
+
+def _part(x: Tensor, factors: npt.NDArray[np.float64]) -> Tensor:
+    """The sum over pairs (..., parts, k) of their products with factors (..., parts, k)."""
+    taken = tensor(factors[..., : x.shape[-2], :].astype(x.dtype.numpy))
+    return reduced("sum", apply("mul", x, taken), -2)
 
 
 def _factors(length: int) -> list[int]:
@@ -238,7 +246,7 @@ def _mirrored(table: Table) -> npt.NDArray[np.float64]:
     return np.array([[table.real, table.imag], [table.imag, -table.real]])
 
 
-def _real_transform(x: Tensor) -> Tensor:
+def _real_transform(x: Tensor) -> Pair:
     """Of (..., 1, 2*h): even places as real, odd ones as imaginary parts of h numbers z.
 
     With w = exp(-pi*i/h) it is ``z[k]*(1 - i*w**k)/2 + conj(z[-k])*(1 + i*w**k)/2``.
@@ -249,7 +257,9 @@ def _real_transform(x: Tensor) -> Tensor:
     waves = 1j * _roots(np.arange(half + 1), 2 * half, FORWARD)
     there = concat([z, z[..., :1]], -1)
     back = concat([z[..., :1], flip(z, -1)], -1)
-    return _times(there, _as_matrix((1 - waves) / 2)) + _times(back, _mirrored((1 + waves) / 2))
+    ahead, behind = _as_matrix((1 - waves) / 2), _mirrored((1 + waves) / 2)
+    real, imaginary = (_part(there, ahead[k]) + _part(back, behind[k]) for k in range(2))
+    return real, imaginary
 
 
 def _real_inverse(x: Tensor, length: int) -> Tensor:
