@@ -23,17 +23,11 @@ ROLES = ("user", "assistant")
 
 def write_conversation(path: Path, messages: Sequence[Said]) -> None:
     """Write a file, in place of an older one. Raises NoSpace or FileUnwritable."""
-    from photic.storage.files import write_atomic, write_errors
+    from photic.storage.files import write_out
 
     plain = [{"role": one.role, "content": one.content} for one in messages]
     text = json.dumps({"messages": plain}, ensure_ascii=False, indent=1) + "\n"
-    with write_errors(path):
-        is_special = path.exists() and not path.is_file() and not path.is_dir()
-    if is_special:  # a device or a pipe is written into, never replaced
-        with write_errors(path), path.open("wb", buffering=0) as file:
-            file.write(text.encode())
-    else:
-        write_atomic(path, text.encode())
+    write_out(path, text.encode())
 
 
 def read_conversation(path: Path) -> list[Said]:

@@ -91,7 +91,7 @@ def write_page(programs: Mapping[str, Program], part: str, file: Path) -> None:
     Raises NoSpace or FileUnwritable.
     """
     from photic.cli.page import Shown, page
-    from photic.storage.files import write_atomic, write_errors
+    from photic.storage.files import write_errors, write_out
 
     shown = []
     for name, program in programs.items():
@@ -101,7 +101,7 @@ def write_page(programs: Mapping[str, Program], part: str, file: Path) -> None:
         shares = [share(one, every) for one in kernels]
         shown.append(Shown(name, program, kernels, shares, kind, roofs))
     with write_errors(file):
-        write_atomic(file, page(shown).encode())
+        write_out(file, page(shown).encode())
     print(f"{file}: {len(shown)} programs")
 
 

@@ -108,7 +108,7 @@ def searched(report: Report) -> str:
 def export(file: str) -> None:
     """Write every record as a line of JSON."""
     from photic.storage.errors import FileUnreadable
-    from photic.storage.files import reading_folders, write_atomic
+    from photic.storage.files import reading_folders, write_out
     from photic.storage.records import RECORDS_FILE, Records
 
     paths = [folder / RECORDS_FILE for folder in reading_folders("records")]
@@ -121,7 +121,7 @@ def export(file: str) -> None:
     if file == STREAM:
         sys.stdout.write(text.getvalue())
     else:
-        write_atomic(Path(file), text.getvalue().encode())
+        write_out(Path(file), text.getvalue().encode())
         print(f"{file}: {counted(count)} written")
 
 

@@ -294,6 +294,17 @@ def write_atomic(path: Path, data: bytes | Iterable[bytes]) -> None:
         remove_quietly(part)
 
 
+def write_out(path: Path, data: bytes) -> None:
+    """As ``write_atomic``, but a device or a pipe is written into, never replaced."""
+    with write_errors(path):
+        is_special = path.exists() and not path.is_file() and not path.is_dir()
+    if not is_special:
+        write_atomic(path, data)
+        return
+    with write_errors(path), path.open("wb", buffering=0) as file:
+        file.write(data)
+
+
 def _write_all(descriptor: int, data: bytes) -> None:
     rest = memoryview(data)
     while rest:

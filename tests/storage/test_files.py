@@ -434,3 +434,17 @@ def test_a_planted_file_is_not_trusted(tmp_path: Path) -> None:
     path.chmod(0o666)
     assert files.trust_problem(path) == "others can write it"
     assert files.trust_problem(tmp_path / "none") == "no such file or directory"
+
+
+def test_a_pipe_is_written_into_and_stays_a_pipe(tmp_path: Path) -> None:
+    pipe, plain = tmp_path / "pipe", tmp_path / "plain"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        files.write_out(pipe, b"told")
+        assert os.read(reader, 9) == b"told"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+    files.write_out(plain, b"kept")
+    assert plain.read_bytes() == b"kept"
