@@ -13,6 +13,7 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
+from photic.base.errors import BadArgument
 from photic.ir.dtype import FLOAT32
 from photic.nn.building import building_now
 from photic.nn.errors import StateMismatch
@@ -29,8 +30,9 @@ class Module:
     training: bool = True
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the module computes of tensors."""
-        raise NotImplementedError(f"{type(self).__name__} has no forward")
+        """What the module computes of tensors. BadArgument where a subclass has none."""
+        name, expected = type(self).__name__, "a method that builds the result"
+        raise BadArgument(op=name, argument="forward", given="missing", expected=expected)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """``forward``; the outermost call gives float32 where products are computed in halves."""

@@ -8,6 +8,7 @@ dtype, as PyTorch does with Python's floats.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -31,19 +32,19 @@ class Now:
     rate: Tensor
 
 
-class Optimiser:
+class Optimiser(ABC):
     """What a train step asks of an optimiser. ``lr`` is a number or a schedule."""
 
     lr: Rate
 
     @property
+    @abstractmethod
     def moments(self) -> tuple[str, ...]:
         """The names of what is kept beside each parameter, in its shape, zeros at first."""
-        raise NotImplementedError
 
+    @abstractmethod
     def step(self, value: Tensor, gradient: Tensor, moments: Moments, now: Now) -> Next:
         """The next value and the next moments."""
-        raise NotImplementedError
 
 
 def _number(x: Tensor, like: Tensor) -> Tensor:

@@ -230,3 +230,10 @@ def test_a_list_of_modules_has_torchs_names() -> None:
     assert list(named.keys()) == ["a"]
     assert named["a"] is layers
     assert "Linear(in_features=2, out_features=1" in repr(named)
+
+
+def test_a_module_without_forward_and_an_optimiser_without_steps_say_so() -> None:
+    with pytest.raises(BadArgument, match="Module: forward is missing"):
+        nn.Module()(ph.input("x", (2,)))
+    with pytest.raises(TypeError, match="abstract"):
+        nn.Optimiser()
