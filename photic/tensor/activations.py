@@ -15,10 +15,14 @@ from photic.ir.dtype import FLOAT32, FLOAT64, DType
 from photic.tensor.compare import limited, maximum
 from photic.tensor.elementary import (
     LIFT,
+    LN_2,
+    SPLITS,
+    decayed,
     exp_of_at_most_0,
     exp_times_power,
     expm1_in_range,
     expm1_of_at_most_0,
+    growth,
     log1p,
     polynomial,
 )
@@ -26,6 +30,8 @@ from photic.tensor.error_functions import erf
 from photic.tensor.primitive import (
     accumulated,
     as_float,
+    constant_like,
+    exp2,
     in_float32,
     less,
     masked,
@@ -123,17 +129,27 @@ def silu(x: Tensor) -> Tensor:
     return g.lowered(x * g.lifted * upper, x * upper)
 
 
+# From 0 down to here ``mish`` is taken from x, further down from x*e**x: fewer roundings count.
+MISH_NEAR = -0.5
+
+
 @in_float32
 def mish(x: Tensor) -> Tensor:
-    """x*tanh(softplus(x)). mish(-inf) = nan, as -inf*0."""
-    g = _lifted(x)
-    # with n = e**x*(e**x + 2) it is x*n/(n + 2); where x is positive both are divided by e**2x
-    twice, squared = g.decay * 2.0, g.decay * g.decay
-    above = twice + 1.0
-    bottom = where(g.is_negative, (twice + squared) + 2.0, above + squared * 2.0)
-    share = reciprocal(bottom)
-    below = g.lifted * 2.0 + g.lifted * g.decay
-    return g.lowered(x * below * share, x * above * share)
+    """x*tanh(softplus(x)). mish(-inf) = nan, as -inf*0.
+
+    With n = e**x*(e**x + 2) it is x*n/(n + 2), which is x*(1 - 2/(n + 2)) and, further down,
+    x*e**x*(1 - (e**x + e**2x)/(n + 2)); where x is positive top and bottom are divided by e**2x.
+    """
+    least = constant_like(x, SPLITS[x.dtype].least - LIFT[x.dtype] * LN_2)
+    distance = _minus_magnitude(x)
+    g = growth(where(less(distance, least), least, distance))
+    decay = (g.part + 1.0) * exp2(g.power)
+    twice, squared = decay * 2.0, decay * decay
+    is_negative, is_far = less(x, 0.0), less(x, MISH_NEAR)
+    top = where(is_far, decay + squared, where(is_negative, 2.0, squared * 2.0))
+    bottom = where(is_negative, (twice + squared) + 2.0, (squared * 2.0 + twice) + 1.0)
+    part = x * (1.0 - top * reciprocal(bottom))
+    return where(is_far, decayed(part, g), part)
 
 
 def relu(x: Value) -> Tensor:
