@@ -9,6 +9,7 @@ import numpy as np
 
 from photic.ir.dim import Dim, Symbol
 from photic.ir.dtype import DType
+from photic.storage.making import Making
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.generic]]
 
@@ -47,7 +48,7 @@ class Artifact:
     """A compiled program without its loaded code.
 
     ``constants`` are laid out as the kernels read them; ``constant_slots`` says where each goes.
-    ``scratch_bytes`` are for each thread.
+    ``scratch_bytes`` are for each thread. ``making`` is None for a file of an older version.
     """
 
     sizes: tuple[Symbol, ...]
@@ -66,3 +67,4 @@ class Artifact:
     kernels: tuple[KernelReport, ...]
     target: str
     machine: str
+    making: Making | None = None

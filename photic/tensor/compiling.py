@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from photic.base.errors import BadArgument, DtypeMismatch, ShapeMismatch
@@ -15,7 +16,8 @@ from photic.ir.graph import Graph, Node, Operand
 from photic.search.rules import TOPICS
 from photic.targets.registry import target_named
 from photic.tensor.artifacts import finished
-from photic.tensor.program import Program, Report
+from photic.tensor.making import making_of
+from photic.tensor.program import Program
 from photic.tensor.store import load_program
 from photic.tensor.tensor import Tensor
 from photic.tuning.tune import Options, open_records, tune
@@ -52,13 +54,10 @@ def compile(
     options = _options(search, seed, without, precision)
     state = prepared(graph, chosen)
     tuned = tune(state.program, chosen, options)
-    apply_winners(state, tuned.winners)
+    regions = apply_winners(state, tuned.winners)
     artifact = finished(state)
-    program = Program(artifact, chosen.load(chosen.build(artifact.source)))
-    program.report = Report(
-        artifact.kernels, tuned.candidates, tuned.seconds, tuned.stopped, tuned.matches
-    )
-    return program
+    artifact = replace(artifact, making=making_of(state, tuned, regions))
+    return Program(artifact, chosen.load(chosen.build(artifact.source)))
 
 
 def _options(search: float | None, seed: int, without: Sequence[str], precision: str) -> Options:

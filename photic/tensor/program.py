@@ -24,6 +24,7 @@ import numpy as np
 
 from photic.base.errors import BadArgument
 from photic.storage.artifact import Argument, Array, Artifact, KernelReport
+from photic.storage.making import Making
 from photic.targets.errors import TooLarge
 from photic.targets.registry import Loaded, Threads
 from photic.tensor.bound import Bound
@@ -73,7 +74,7 @@ class Program:
         self._read = [(one.name, one.slot) for one in artifact.inputs if one.slot >= 0]
         self._states = {one.name: _zeros(one) for one in artifact.states}
         self._results = [(one, one.dtype.numpy) for one in artifact.outputs]
-        self.report = Report(artifact.kernels, 0, 0.0, "no search", {})
+        self.report = _report(artifact)
         _stateful.add(self)
 
     @property
@@ -202,6 +203,13 @@ class Program:
         start = arena.ctypes.data + -arena.ctypes.data % ALIGNMENT
         scratch = start + artifact.arena_bytes + -artifact.arena_bytes % ALIGNMENT
         return _Workspace(table, numbers, arena, start, scratch, pool)
+
+
+def _report(artifact: Artifact) -> Report:
+    """What the artifact knows; of one without its making, the kernels."""
+    known = artifact.making or Making()
+    counts = (known.candidates, known.seconds, known.stopped)
+    return Report(artifact.kernels, *counts, dict(known.matches))
 
 
 _stateful: weakref.WeakSet[Program] = weakref.WeakSet()

@@ -1,5 +1,7 @@
 """Programs in files: a folder with a manifest, the kernels' source, and constants as safetensors.
 
+Beside them lies how the program came to be, for people. Programs of an older format load without.
+
 Nothing in it is pickled or run before it is checked: the manifest carries the sha256 of every
 other file and of itself, and every field is read by name and type. The folder appears whole or not
 at all. Code is compiled again from its source (or taken from the kernel cache), never loaded from
@@ -25,14 +27,19 @@ from photic.ir.dtype import DTYPES
 from photic.storage.artifact import Argument, Artifact, KernelReport
 from photic.storage.errors import FileUnreadable, FileUnwritable
 from photic.storage.files import file_sha256, write_atomic, write_errors
+from photic.storage.making import Making, making_text, parsed_making
 from photic.storage.tensorfile import read_tensors, write_tensors
 from photic.targets.registry import target_named
 from photic.tensor.errors import ProgramFile
 from photic.tensor.program import Program
 
-FORMAT = 2
+FORMAT = 3
 MANIFEST, SOURCE, CONSTANTS = "manifest.json", "kernels.c", "constants.safetensors"
+MAKING = "making.json"
+PARTS = {2: (CONSTANTS, SOURCE), FORMAT: (CONSTANTS, SOURCE, MAKING)}
+"""The formats that can be read, and the files of each beside the manifest."""
 MOST_MANIFEST_BYTES = 64 << 20
+SHOWN_CHARACTERS = 20  # of a format that is none
 PUBLISH_TRIES = 32  # each but the last lost to another process
 
 
@@ -48,8 +55,9 @@ def save_artifact(artifact: Artifact, path: Path) -> None:
     try:
         write_tensors(work / CONSTANTS, artifact.constants, {})
         write_atomic(work / SOURCE, artifact.source.encode())
+        write_atomic(work / MAKING, making_text(artifact.making or Making()).encode())
         manifest = _described(artifact)
-        manifest["files"] = {name: file_sha256(work / name) for name in (CONSTANTS, SOURCE)}
+        manifest["files"] = {name: file_sha256(work / name) for name in PARTS[FORMAT]}
         manifest["sha256"] = _digest(manifest)
         write_atomic(work / MANIFEST, json.dumps(manifest).encode())
         _put_in_place(work, path)
@@ -83,7 +91,7 @@ def _put_in_place(work: Path, path: Path) -> None:
 def _check_replaceable(path: Path) -> None:
     """Only what ``save_artifact`` writes is ever moved away; a user's files are not."""
     try:
-        others = set(os.listdir(path)) - {MANIFEST, SOURCE, CONSTANTS}
+        others = set(os.listdir(path)) - {MANIFEST, *PARTS[FORMAT]}
     except FileNotFoundError:  # moved away by another process
         return
     except NotADirectoryError:
@@ -167,16 +175,21 @@ def _manifest(path: Path) -> dict[str, object]:
         raise FileUnreadable(path=path, problem="no saved program is here") from None
     except (ValueError, RecursionError):
         raise ProgramFile(path=path, problem="the manifest is not JSON") from None
-    if not isinstance(found, dict) or str(found.get("format")) != str(FORMAT):
-        raise ProgramFile(path=path, problem="the manifest is of another format")
+    if not isinstance(found, dict):
+        raise ProgramFile(path=path, problem="the manifest is no table")
+    given = found.get("format")
+    if type(given) is not int or given not in PARTS:
+        known = " and ".join(map(str, PARTS))
+        problem = f"it is of format {str(given)[:SHOWN_CHARACTERS]}; this version reads {known}"
+        raise ProgramFile(path=path, problem=problem)
     if found.get("sha256") != _digest(found):
         raise ProgramFile(path=path, problem="the manifest was changed after it was written")
     return found
 
 
 def _check_files(path: Path, manifest: Mapping[str, object]) -> None:
-    files = manifest.get("files")
-    if not isinstance(files, dict) or set(files) != {SOURCE, CONSTANTS}:
+    files, known = manifest.get("files"), PARTS[_count(manifest["format"])]
+    if not isinstance(files, dict) or set(files) != set(known):
         raise ProgramFile(path=path, problem="the manifest names other files")
     for name, expected in files.items():
         try:
@@ -221,7 +234,15 @@ def _artifact(path: Path, manifest: dict[str, object]) -> Artifact:
         kernels=tuple(_read_kernel(_table(one)) for one in _rows(manifest["kernels"])),
         target=_text(manifest["target"]),
         machine=_text(manifest["machine"]),
+        making=_making(path, manifest),
     )
+
+
+def _making(path: Path, manifest: Mapping[str, object]) -> Making | None:
+    """None for a format that has none."""
+    if MAKING not in PARTS[_count(manifest["format"])]:
+        return None
+    return parsed_making((path / MAKING).read_text(encoding="utf-8"))
 
 
 def _read_argument(row: object, symbols: Mapping[str, Symbol], slots: int) -> Argument:

@@ -14,18 +14,19 @@ import hashlib
 import math
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from statistics import median
 
 from photic.base.trace import emit
-from photic.forms.candidate_check import Arrays, Known, Right, Sizes, check, sizes_to_try
+from photic.forms.candidate_check import Arrays, Known, Right, Sizes, Wrong, check, sizes_to_try
 from photic.forms.nest_text import print_nest
 from photic.ir.program import Program
 from photic.loops.plan import best_known
 from photic.search.choosing import replaying
 from photic.search.cost import seconds as predicted_seconds
+from photic.search.region import shared_axes
 from photic.search.rules import TOPICS, rules_without
 from photic.search.space import (
     AS_WRITTEN,
@@ -40,12 +41,15 @@ from photic.search.space import (
 from photic.search.tree import Draw, Drawn, Proposer, Tree
 from photic.search.work import Work
 from photic.storage.files import cache_folder, reading_folders
+from photic.storage.making import Grown, Tried
 from photic.storage.record import Record, record_key
 from photic.storage.records import RECORDS_FILE, Records
 from photic.targets.measure import MARGIN, Outcome, Timed, Unmeasured, beats, measure, ratio
 from photic.targets.process import Remote
 from photic.targets.registry import Target
+from photic.tuning import tried
 from photic.tuning.drawing import drawing
+from photic.tuning.growth import growth
 from photic.tuning.partition import Group, partition
 from photic.tuning.proof import rules_of
 from photic.tuning.trial import (
@@ -103,6 +107,8 @@ class Tuned:
     seconds: float
     stopped: str
     matches: dict[str, int]
+    tried: list[Tried] = field(default_factory=list)
+    grown: list[Grown] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -129,6 +135,12 @@ class _Region:
     turn_seconds: float = 0.0  # of the last one
     points: list[dict[str, int]] = field(default_factory=list)
     known: Known = field(default_factory=dict)  # what candidates are held to
+    tried: list[Tried] = field(default_factory=list)  # what became of each
+
+    @property
+    def name(self) -> str:
+        """What events and candidates call it."""
+        return self.key[:8]
 
     @property
     def priority(self) -> float:
@@ -164,14 +176,16 @@ def tune(program: Program, target: Target, options: Options) -> Tuned:
     for region in regions.values() if options.seconds > 0 else ():
         region.rules = region.rules or _rules(region, options.without, deadline + RULES_SECONDS)
         _remember(region, options.records)
+    grown = _grown(regions.values(), options.without, deadline + RULES_SECONDS)
     winners = {
-        text: Winner(one.choices, one.best, one.seconds, one.rules)
+        text: Winner(one.name, one.choices, one.best, one.seconds, one.rules)
         for text, one in regions.items()
-        if one.choices
+        if one.choices or one.seconds is not None  # the best known is a winner once it was timed
     }
     total = sum(one.candidates for one in regions.values())
     spent = time.monotonic() - start if options.seconds > 0 else 0.0
-    return Tuned(winners, total, spent, stopped, matches)
+    every = [each for one in regions.values() for each in one.tried]
+    return Tuned(winners, total, spent, stopped, matches, every, grown)
 
 
 def _region(
@@ -198,6 +212,17 @@ def _rules(region: _Region, without: Sequence[str], latest: float) -> tuple[str,
     number = int(region.choices["kernels"].removeprefix("values "))
     rules = rules_without(*without)
     return rules_of(region.space, number, rules, lambda: time.monotonic() > latest)
+
+
+def _grown(regions: Iterable[_Region], without: Sequence[str], latest: float) -> list[Grown]:
+    """How the e-graphs of searched regions grew, those first that cost most; till it is late."""
+    searched = [one for one in regions if one.is_begun and one.space.graph is not None]
+    found: list[Grown] = []
+    for one in sorted(searched, key=lambda each: -each.calls * (each.seconds or 0.0)):
+        stores = shared_axes(one.work.stores, one.work.temporary)
+        values, rules = [each.value for each in stores], rules_without(*without)
+        found += growth(one.name, values, rules, lambda: time.monotonic() > latest)
+    return found
 
 
 @lru_cache(maxsize=1)
@@ -230,7 +255,7 @@ def _searched(
         emit(
             "search",
             "turn",
-            region=one.key[:8],
+            region=one.name,
             stores=len(one.work.stores),
             regions=len(regions),
             candidates=sum(each.candidates for each in regions),
@@ -260,7 +285,7 @@ def _turn(
     region: _Region, remote: Remote, target: Target, options: Options, deadline: float
 ) -> bool:
     """Propose, race and check; whether something better was found."""
-    draw = _draw(region, target)
+    draw, began = _draw(region, target), deadline - options.seconds
     if not region.is_begun:
         region.is_begun = True
         region.space = space_of(region.work, target.machine(), options.without)
@@ -271,7 +296,7 @@ def _turn(
     found = [region.proposer.propose(draw) for _ in range(BATCH)]
     drawn = [one for one in found if one is not None]
     region.empty = 0 if drawn else region.empty + 1
-    if not drawn:
+    if not drawn and region.seconds is not None:
         return False
     region.candidates += len(drawn)
     dialect = target.dialect
@@ -287,22 +312,35 @@ def _turn(
     _time(region, firsts)
     if region.seconds is None:
         return False
+    if not region.tried:
+        kind = region.choices.get("kernels", AS_WRITTEN)
+        first = (region.best, kind, region.seconds, (tried.FIRST, ""))
+        tried.tell(region.tried, region.name, time.monotonic() - began, [first])
     scores = [_score(firsts, [race[k] for race in raced]) for k in range(1, len(sources))]
     for k, (one, score) in enumerate(zip(drawn, scores, strict=True), 1):
         if not any(isinstance(race[k], Unmeasured) for race in raced):
             region.proposer.learn(one, score * region.seconds)
-    order = sorted(range(len(drawn)), key=lambda k: scores[k])
-    for k in order:
-        outcomes = [race[k + 1] for race in raced]
-        if not _wins(firsts, outcomes):
+    outcomes = [[race[k] for race in raced] for k in range(1, len(sources))]
+    verdicts = [tried.raced(*one) for one in zip(scores, outcomes, strict=True)]
+    times = [score * region.seconds if math.isfinite(score) else None for score in scores]
+    winner = None
+    for k in sorted(range(len(drawn)), key=lambda k: scores[k]):
+        if not _wins(firsts, outcomes[k]):
             continue
-        if _is_right(region, sources[k + 1], remote, options.seed):
-            region.best, region.choices = candidates[k + 1], dict(drawn[k].trail)
-            region.rules = ()
-            region.seconds = scores[k] * region.seconds
-            return True
+        verdict = _checked(region, sources[k + 1], remote, options.seed)
+        if isinstance(verdict, Right):
+            winner, verdicts[k] = k, (tried.WON, "")
+            break
+        verdicts[k] = tried.wrong(verdict)
         region.proposer.learn(drawn[k], math.inf)
-    return False
+    told = zip(made, [dict(one.trail)["kernels"] for one in drawn], times, verdicts, strict=True)
+    tried.tell(region.tried, region.name, time.monotonic() - began, list(told))
+    if winner is None:
+        return False
+    region.best, region.choices = candidates[winner + 1], dict(drawn[winner].trail)
+    region.rules = ()
+    region.seconds = scores[winner] * region.seconds
+    return True
 
 
 def _begin(region: _Region, draw: Draw, remote: Remote, target: Target, options: Options) -> None:
@@ -376,6 +414,11 @@ def _is_no_slower(one: Outcome, first: Outcome) -> bool:
 
 def _is_right(region: _Region, source: Source, remote: Remote, seed: int) -> bool:
     """Whether a candidate passes the check, at several sizes."""
+    return isinstance(_checked(region, source, remote, seed), Right)
+
+
+def _checked(region: _Region, source: Source, remote: Remote, seed: int) -> Right | Wrong:
+    """What the check says, at several sizes; the first fault."""
     meaning = meaning_of(region.work, source.candidate)
 
     def call(arrays: Arrays, sizes: Sizes) -> Arrays | str:
@@ -383,7 +426,7 @@ def _is_right(region: _Region, source: Source, remote: Remote, seed: int) -> boo
 
     for sizes in sizes_to_try(symbols_of(region.work))[:MOST_CHECKS]:
         found = check(meaning, sizes, call, seed, region.known)
-        emit("search", "check", region=region.key[:8], right=isinstance(found, Right), found=found)
+        emit("search", "check", region=region.name, right=isinstance(found, Right), found=found)
         if not isinstance(found, Right):
-            return False
-    return True
+            return found
+    return Right(0.0)

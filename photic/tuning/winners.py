@@ -22,34 +22,46 @@ from photic.tuning.partition import Group, partition
 
 @dataclass(frozen=True, slots=True)
 class Winner:
-    """The best known for a group's work: the choices, what they make, and seconds if measured."""
+    """The best known for a group's work: the choices, what they make, and seconds if measured.
 
+    ``region`` is what events and candidates call the work by.
+    """
+
+    region: str
     choices: Mapping[str, str]
     candidate: Candidate
     seconds: float | None
     rules: tuple[str, ...]
 
 
-def apply_winners(state: Compilation, winners: Mapping[str, Winner]) -> None:
-    """Put winners into a compilation that ``prepared`` made, by the text of a group's work."""
+def apply_winners(state: Compilation, winners: Mapping[str, Winner]) -> dict[str, str]:
+    """Put winners into a compilation that ``prepared`` made, by the text of a group's work.
+
+    Returns of which region each kernel is that belongs to one.
+    """
+    regions: dict[str, str] = {}
     if not winners:
-        return
+        return regions
     program, groups = partition(state.program)
     places, functions = dict(program.places), dict(program.functions)
     state.program = replace(program, places=places, functions=functions)
-    replaced = _replacements(state, groups, winners)
+    replaced = _replacements(state, groups, winners, regions)
     steps = mapped(program.steps, lambda one: next(replaced) if isinstance(one, Kernel) else (one,))
     used = {one.function for one in all_steps(steps) if isinstance(one, Kernel)}
     functions = {name: one for name, one in functions.items() if name in used}
     state.program = replace(state.program, steps=steps, functions=functions)
     for name, one in state.found.items():
         emit("search", "kernel", kernel=name, seconds=one.seconds, rules=one.rules)
+    return regions
 
 
 def _replacements(
-    state: Compilation, groups: list[Group], winners: Mapping[str, Winner]
+    state: Compilation,
+    groups: list[Group],
+    winners: Mapping[str, Winner],
+    regions: dict[str, str],
 ) -> Iterator[tuple[Step, ...]]:
-    """For each kernel of the groups, in order, the steps that take its place."""
+    """For each kernel of the groups, in order, the steps that take its place; notes ``regions``."""
     names: dict[str, list[str]] = {}
     for group in groups:
         text = group.work.text()
@@ -57,14 +69,17 @@ def _replacements(
         if winner is not None and not winner.candidate.choices:
             if text not in names:
                 names[text] = list(_functions(state, winner))
+                regions |= dict.fromkeys(names[text], winner.region)
             yield tuple(_calls(state, group, winner.candidate, names[text]))
             yield from [()] * (len(group.kernels) - 1)
             continue
         for number, kernel in enumerate(group.kernels):
             if winner is not None and kernel.function not in state.decided:
-                known = replaying(winner.choices, best_known)
-                state.decided[kernel.function] = partial(prefixed, known, f"f{number} ")
+                if winner.choices:
+                    known = replaying(winner.choices, best_known)
+                    state.decided[kernel.function] = partial(prefixed, known, f"f{number} ")
                 state.found[kernel.function] = _found(winner, state, number)
+                regions[kernel.function] = winner.region
             yield (kernel,)
 
 

@@ -12,7 +12,7 @@ import pytest
 import photic as ph
 from photic.storage.errors import FileUnreadable, FileUnwritable
 from photic.tensor.errors import ProgramFile
-from photic.tensor.store import CONSTANTS, MANIFEST, SOURCE
+from photic.tensor.store import CONSTANTS, FORMAT, MAKING, MANIFEST, PARTS, SOURCE, _digest
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
@@ -104,7 +104,47 @@ def test_no_folder_is_no_program(tmp_path: Path) -> None:
         ph.load(tmp_path)
 
 
-@pytest.mark.parametrize("name", [CONSTANTS, SOURCE, MANIFEST])
+def _older(folder: Path, format: object) -> None:
+    """Make a program's folder one that an older or a newer version wrote."""
+    file = folder / MANIFEST
+    manifest = json.loads(file.read_bytes()) | {"format": format}
+    del manifest["files"][MAKING]
+    (folder / MAKING).unlink()
+    file.write_text(json.dumps(manifest | {"sha256": _digest(manifest)}))
+
+
+def test_a_program_of_the_older_format_loads_without_its_making(tmp_path: Path) -> None:
+    program = made(1.5)
+    program.save(tmp_path / "kept")
+    _older(tmp_path / "kept", 2)
+    loaded = ph.load(tmp_path / "kept")
+    assert loaded.artifact.making is None and loaded.report.stopped == "no search"
+    assert np.array_equal(answer(loaded), answer(program))
+    loaded.save(tmp_path / "kept")  # as a program of this version, of the making nothing is known
+    assert np.array_equal(answer(ph.load(tmp_path / "kept")), answer(program))
+
+
+@pytest.mark.parametrize("format", [1, FORMAT + 1, "3", True, None, [2]])
+def test_another_format_is_refused_by_its_number(tmp_path: Path, format: object) -> None:
+    made(1.0).save(tmp_path / "kept")
+    _older(tmp_path / "kept", format)
+    with pytest.raises(ProgramFile) as error:
+        ph.load(tmp_path / "kept")
+    assert f"format {format}; this version reads 2 and {FORMAT}" in str(error.value)
+    assert set(PARTS) == {2, FORMAT}
+
+
+def test_the_making_is_kept_with_a_program(tmp_path: Path) -> None:
+    program = made(1.5)
+    program.save(tmp_path / "kept")
+    found = ph.load(tmp_path / "kept").artifact.making
+    assert found is not None and found == program.artifact.making
+    assert {"x", "total"} <= {one.label for one in found.nodes}
+    assert [name for name, _ in found.outputs] == ["y", "next total"]
+    assert set(found.steps) >= {one.name for one in program.report.kernels}
+
+
+@pytest.mark.parametrize("name", [CONSTANTS, SOURCE, MANIFEST, MAKING])
 @pytest.mark.parametrize("damage", ["one bit", "cut", "empty", "missing"])
 def test_a_damaged_file_is_refused(tmp_path: Path, name: str, damage: str) -> None:
     made(1.0).save(tmp_path / "kept")

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import pytest
 from search.spaces import works_of
 
 import photic as ph
+from photic.base.trace import Event, listening
 from photic.compiler.compile import prepared
+from photic.ir.program import Kernel
 from photic.loops.plan import best_known
 from photic.search.choosing import randomly, recording, replaying
 from photic.search.space import build, space_of
 from photic.search.tree import Draw, Drawn
+from photic.storage.making import Tried
 from photic.storage.record import Record
 from photic.storage.records import Records
 from photic.targets.registry import target_named
 from photic.tensor.compiling import graph_of
+from photic.tuning.tried import FIRST, WON
 from photic.tuning.tune import Options, Tuned, tune
+from photic.tuning.winners import apply_winners
 
 TRIES = 60
 SECONDS = 5.0  # for the check and one race; nothing is proposed
@@ -110,3 +117,43 @@ def test_a_record_of_these_sizes_is_used_without_measuring() -> None:
     assert winner.candidate.nests == build(space, replaying(choices, best_known)).nests
     assert (winner.seconds, winner.rules) == (1e-3, ("fold",))
     assert (found.candidates, found.stopped) == (0, "no search")
+
+
+def test_what_is_best_as_written_has_its_measured_time() -> None:
+    records = Kept()
+    found = tuned(shares(5, 33), SECONDS, records)
+    (winner,) = found.winners.values()
+    assert winner.seconds is not None and not winner.choices and records.known == {}
+    state = prepared(graph_of(shares(5, 33), {}), target_named("c"))
+    before = state.program
+    regions = apply_winners(state, found.winners)
+    assert state.program == before and not state.decided
+    kernels = {step.function for step in before.steps if isinstance(step, Kernel)}
+    assert set(regions) == set(state.found) == kernels
+    total = sum(one.seconds or 0.0 for one in state.found.values())
+    assert total == pytest.approx(winner.seconds)
+
+
+def test_every_candidate_is_told_with_its_verdict_and_kept() -> None:
+    heard: list[Event] = []
+    target = target_named("c")
+    state = prepared(graph_of(shares(64, 96), {}), target)
+    with listening(heard.append):
+        found = tune(state.program, target, Options(SECONDS, 0, (), Kept()))
+    told = [one.data for one in heard if one.name == "candidate"]
+    assert [one["number"] for one in told] == list(range(found.candidates + 1))
+    assert [Tried(**one) for one in told] == found.tried
+    assert found.tried[0].verdict == FIRST and FIRST not in {one.verdict for one in found.tried[1:]}
+    (winner,) = found.winners.values()
+    won = [one for one in found.tried if one.verdict in (FIRST, WON)]
+    assert won[-1].seconds == winner.seconds
+
+
+def test_the_e_graph_grows_to_what_the_search_counted() -> None:
+    found = tuned(shares(64, 96), SECONDS, Kept())
+    last = found.grown[-1]
+    assert last.stopped == "saturated" and found.grown[0].step == 1
+    counts: Counter[str] = Counter()
+    for one in found.grown:
+        counts.update(dict(one.matches))
+    assert counts == {name: count for name, count in found.matches.items() if count}
