@@ -71,8 +71,17 @@ def _xlogy(x: Array, y: Array) -> Array:
     return np.where((x == 0) & ~np.isnan(y), 0.0, x * np.log(y))
 
 
-def _largest(x: Array, y: Array) -> Array:
-    return np.maximum(np.maximum(np.abs(x), np.abs(y)), 1.0)
+CANCELS = "near 0 a number and a logarithm cancel: of the larger of the result and the larger value"
+
+
+def of_powers(name: str, exact: Callable[[Array, Array], Array]) -> Entry:
+    """The logarithm of a sum of powers, right to the last places of the larger value."""
+
+    def scale(x: Array, y: Array) -> Array:
+        a, b = single(x), single(y)
+        return np.maximum(np.abs(exact(a, b)), np.abs(np.maximum(a, b)))
+
+    return pair(name, exact, ulps=0.5, half_ulps=0.6, rtol=2.0**-21, scale=scale, why=CANCELS)
 
 
 PAIRS = (
@@ -93,24 +102,8 @@ PAIRS = (
         gradient="almost everywhere",
         zero_signs=False,
     ),
-    pair(
-        "logaddexp",
-        np.logaddexp,
-        ulps=0.5,
-        half_ulps=0.6,
-        rtol=2.0**-21,
-        scale=lambda x, y: _largest(single(x), single(y)),
-        why="a sum of a negative number and a logarithm: the error is that of the parts",
-    ),
-    pair(
-        "logaddexp2",
-        np.logaddexp2,
-        ulps=0.5,
-        half_ulps=0.6,
-        rtol=2.0**-21,
-        scale=lambda x, y: _largest(single(x), single(y)),
-        why="a sum of a negative number and a logarithm: the error is that of the parts",
-    ),
+    of_powers("logaddexp", np.logaddexp),
+    of_powers("logaddexp2", np.logaddexp2),
 )
 
 

@@ -238,6 +238,22 @@ def _() -> None:
         )
 
 
+@line("logaddexp.error")
+def _() -> None:
+    random = np.random.default_rng(3)
+    x = np.concatenate([random.normal(0, 3, 40_000), -(10.0 ** random.uniform(-7, 0, 40_000))])
+    near = random.permutation(10.0 ** random.uniform(-7, 0, 40_000))
+    # the second half is paired with what nearly cancels it
+    y = np.concatenate([random.normal(0, 3, 40_000), np.log(-np.expm1(x[40_000:])) * (1 + near)])
+    x, y = x.astype(np.float32), y.astype(np.float32)
+    larger = np.maximum(x, y).astype(np.float64)
+    for function, exact in ((ph.logaddexp, np.logaddexp), (ph.logaddexp2, np.logaddexp2)):
+        got, true = value(function, x, y), exact(x.astype(np.float64), y.astype(np.float64))
+        assert ulps(got, true)[larger >= 0].max() <= 4
+        size = np.maximum(np.abs(true), np.abs(larger))
+        assert (np.abs(got - true) / size).max() <= 2.0**-21
+
+
 @line("xlogy.zero")
 def _() -> None:
     same(value(ph.xlogy, f32(0, 0, 0, 0, 2), f32(0, INF, -1, NAN, 0)), [0, 0, 0, NAN, -INF])
