@@ -356,26 +356,22 @@ def _leaf(state: _State, statement: Statement, path: Path) -> tuple[Part, ...]:
     if not any(loop.axis in own for loop in path):
         return _stored(state, statement, path, where, value)
     held = form.load(*where)
-    op = statement.value.op
-    if op == "max":
-        return _extremum(state, statement, path, where, form.binary("maximum", held, value))
     if statement.weight is not None and _is_running(state, statement, path):
-        factor = form.load(*_extra(state, statement, path))
+        weight = state.extra[_weight_name(state, statement)]
+        factor = form.load(weight, _place(state, state.homes[statement.running], path))
         held = form.binary("mul", held, factor)
-    return _stored(state, statement, path, where, form.binary("add", held, value))
+    joined = form.binary("maximum" if statement.value.op == "max" else "add", held, value)
+    arrange = _extremum if statement.weight is None else _stored
+    return arrange(state, statement, path, where, joined)
 
 
 def _is_running(state: _State, statement: Statement, path: Path) -> bool:
     """True if the extremum that a statement is relative to runs in a loop around both."""
-    number = _number(state, statement.running)
+    names = [one.target.name for one in state.region.statements]
+    number = names.index(statement.running)
     extremum = state.region.statements[number]
     shared = path[: _common(path, state.paths[number])]
     return any(loop.axis in extremum.reduced for loop in shared)
-
-
-def _number(state: _State, target: str) -> int:
-    names = [one.target.name for one in state.region.statements]
-    return names.index(target)
 
 
 def _extremum(
@@ -395,19 +391,20 @@ def _extremum(
     ]
     if not scaled:
         return _stored(state, statement, path, where, value)
-    fresh = _beside(state, f"{statement.target.name}_next", where)
+    buffer = where[0]
+    fresh = _beside(state, Buffer(f"{buffer.name}_next", buffer.shape, buffer.dtype))
     parts = _stored(state, statement, path, (fresh, where[1]), value)
     for one in {_weight_name(state, each): each for each in scaled}.values():
         assert one.weight is not None
         factor = _weighed(one.weight, form.load(*where), form.load(fresh, where[1]))
-        beside = _beside(state, _weight_name(state, one), where)
+        beside = _beside(state, Buffer(_weight_name(state, one), buffer.shape, factor.dtype))
         parts += _stored(state, statement, path, (beside, where[1]), factor)
     return parts + _stored(state, statement, path, where, form.load(fresh, where[1]))
 
 
-def _beside(state: _State, name: str, where: tuple[Buffer, tuple[Dim, ...]]) -> Buffer:
-    """A scratch buffer of the same shape as another one."""
-    return state.extra.setdefault(name, Buffer(name, where[0].shape, where[0].dtype))
+def _beside(state: _State, buffer: Buffer) -> Buffer:
+    """A scratch buffer that the kernel needs beside its values."""
+    return state.extra.setdefault(buffer.name, buffer)
 
 
 def _weight_name(state: _State, statement: Statement) -> str:
@@ -418,12 +415,6 @@ def _weight_name(state: _State, statement: Statement) -> str:
         if (one.running, one.weight) == (statement.running, statement.weight)
     )
     return f"{statement.running}_{first.target.name}"
-
-
-def _extra(state: _State, statement: Statement, path: Path) -> tuple[Buffer, tuple[Dim, ...]]:
-    """Where the weight of an accumulator is kept."""
-    home = state.homes[statement.running]
-    return state.extra[_weight_name(state, statement)], _place(state, home, path)
 
 
 def _weighed(weight: Weight, old: Expr, new: Expr) -> Expr:

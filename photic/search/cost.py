@@ -79,10 +79,6 @@ def _number(value: Dim, known: Known) -> float:
     return float(high) if low == high else math.sqrt(max(1, low) * max(1, high))
 
 
-def _bytes(buffer: Buffer) -> float:
-    return buffer.dtype.bytes * math.prod(_number(one, {}) for one in buffer.shape)
-
-
 @dataclass(frozen=True, slots=True)
 class _Run:
     """How often a tile runs, the loops around it from the inside, the sizes of cut tiles."""

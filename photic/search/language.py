@@ -18,7 +18,7 @@ from importlib.resources import files
 
 from photic.ir import index as form
 from photic.ir.dim import Dim, Var, add, bounds, mul
-from photic.ir.dtype import DTYPES, DType
+from photic.ir.dtype import DTYPES, INT32, DType
 from photic.ir.index import Buffer, Expr, Order, Over, Position
 from photic.ir.walk import parts_first
 
@@ -67,7 +67,9 @@ def encode(roots: Iterable[Expr]) -> tuple[str, Table]:
     roots = tuple(roots)
     table, names = Table(), dict[Expr, str]()
     values = [one for root in roots for one in operations(root)]
-    dtypes = dict.fromkeys(one.dtype for one in values if one.dtype.kind != "int")
+    dtypes = dict.fromkeys(
+        one.dtype for one in values if one.op == "max" or one.dtype.kind != "int"
+    )
     known = {(key, dtype): make(dtype) for dtype in dtypes for key, make in _KNOWN.items()}
     conditions = _conditions(values)
     values = [*conditions.values(), *values]
@@ -157,6 +159,9 @@ def _facts(one: Expr, name: str) -> Iterator[str]:
     yield f'(set (dtype {name}) "{one.dtype}")'
     free = " ".join(sorted(f'"{axis.name}"' for axis in one.free))
     yield f"(depends {name} (set-of {free}))"
+    low, high = bounds(one.attribute.index) if isinstance(one.attribute, Position) else (-1, 0)
+    if low >= 0 and high <= INT32.high:
+        yield f"(nonnegative {name})"
     if one.op == "number":
         value = float(form.value_of(one))
         text = repr(value) if math.isfinite(value) else "NaN" if value != value else f"{value}"

@@ -14,7 +14,6 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Protocol
 
 from photic.search.choosing import Choose, randomly, replaying, weights
 
@@ -43,16 +42,6 @@ class Drawn:
 
 
 Draw = Callable[[Choose], Drawn | None]
-
-
-class Proposer(Protocol):
-    """Proposes candidates and learns from their times."""
-
-    def propose(self, draw: Draw) -> Drawn | None:
-        """A candidate not proposed before; None when none is found."""
-
-    def learn(self, drawn: Drawn, seconds: float) -> None:
-        """A measured time (infinite for a candidate that is wrong or does not run)."""
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ import numpy as np
 
 from photic.base.errors import BadArgument
 from photic.ir.dim import Dim, bounds, product
-from photic.ir.dtype import FLOAT32, INT64
+from photic.ir.dtype import FLOAT32, INT32, INT64
 from photic.tensor.compare import is_number, isfinite, reversed_order, truth
 from photic.tensor.creation import counted
 from photic.tensor.elementary import log
@@ -161,11 +161,12 @@ def argmax(x: Value, axis: int | None = None, keepdims: bool = False) -> Tensor:
     if value.dtype.kind == "float":
         # beside nan only nan counts: no number is less than nan, but that makes it no maximum
         is_best = is_best * (is_number(best) + negated(is_number(value)))
-    # the place counted from the end, so that the largest such number is the first place
-    from_end = flip(counted(0, extent), 0).reshape(extent, *(1,) * (value.ndim - place - 1))
-    found = _reduced(where(is_best, from_end, -1), place, keepdims, "max")
-    last = number(extent - 1, INT64) if isinstance(extent, int) else size_value(extent) - 1
-    result = last - found
+    # the place counted from the end, from 1 on, so that the largest number is the first place
+    kind = INT32 if bounds(extent)[1] <= INT32.high else INT64
+    from_end = flip(counted(1, extent + 1), 0).reshape(extent, *(1,) * (value.ndim - place - 1))
+    ranked = is_best.astype(kind) * from_end.astype(kind)
+    found = _reduced(ranked, place, keepdims, "max").astype(INT64)
+    result = (number(extent, INT64) if isinstance(extent, int) else size_value(extent)) - found
     if bounds(extent)[0] == 0:
         return where(less(0, size_value(extent)), result, -1)
     return result

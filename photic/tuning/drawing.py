@@ -1,11 +1,22 @@
-"""A draw of the search from a builder of candidates: what was chosen on the way is kept."""
+"""Who proposes candidates, and a draw from a builder: what was chosen on the way is kept."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 from photic.search.choosing import Choose, recording
 from photic.search.tree import Draw, Drawn
+
+
+class Proposer(Protocol):
+    """Proposes candidates and learns from their times."""
+
+    def propose(self, draw: Draw) -> Drawn | None:
+        """A candidate not proposed before; None when none is found."""
+
+    def learn(self, drawn: Drawn, seconds: float) -> None:
+        """A measured time (infinite for a candidate that is wrong or does not run)."""
 
 
 def drawing(

@@ -38,7 +38,7 @@ from photic.search.space import (
     most_bytes,
     space_of,
 )
-from photic.search.tree import Draw, Drawn, Proposer, Tree
+from photic.search.tree import Draw, Drawn, Tree
 from photic.search.work import Work
 from photic.storage.files import cache_folder, reading_folders
 from photic.storage.making import Grown, Tried
@@ -48,7 +48,7 @@ from photic.targets.measure import MARGIN, Outcome, Timed, Unmeasured, beats, me
 from photic.targets.process import Remote
 from photic.targets.registry import Target
 from photic.tuning import tried
-from photic.tuning.drawing import drawing
+from photic.tuning.drawing import Proposer, drawing
 from photic.tuning.growth import growth
 from photic.tuning.partition import Group, partition
 from photic.tuning.proof import rules_of

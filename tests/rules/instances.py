@@ -14,7 +14,7 @@ from rules.range_instances import RANGE_HITS, RANGE_MISSES
 
 from photic.ir import index as form
 from photic.ir.dim import var
-from photic.ir.dtype import BOOL, FLOAT32, FLOAT64, INT64
+from photic.ir.dtype import BOOL, FLOAT32, FLOAT64, INT8, INT32, INT64, DType
 from photic.ir.index import TRUE, Expr
 
 # --- folds ----------------------------------------------------------------------------------
@@ -59,6 +59,17 @@ def tie(d: Draw, a: Expr, r: Expr) -> Expr:
     return form.cast(found, FLOAT32)
 
 
+def is_most(a: Expr, r: Expr) -> Expr:
+    """a is not below r."""
+    return form.negation(form.binary("less_than", a, r))
+
+
+def place(d: Draw, a: Expr, r: Expr, dtype: DType = FLOAT32) -> Expr:
+    """``a`` is r; where r is nan, only nan is."""
+    found = form.either(is_number(d, r), form.negation(is_number(d, a)))
+    return form.cast(form.both(is_most(a, r), found), dtype)
+
+
 RELATIVE: dict[str, Relative] = {
     "relative: a power of two of the distance": power,
     "relative: a power of the distance": scaled,
@@ -66,6 +77,7 @@ RELATIVE: dict[str, Relative] = {
     "relative: a power of the distance to a finite maximum": finite,
     "relative: a tie with the maximum": tie,
     "relative: a tie of the maximum": lambda d, a, r: tie(d, r, a),
+    "relative: the place of a maximum": place,
 }
 
 
@@ -87,6 +99,57 @@ def folding(relative: Relative) -> Callable[[Draw], Expr]:
         return total(J, d.mul(p, d.value(J, N)) if d.coin() else p)
 
     return make
+
+
+def whole_places(d: Draw) -> Expr:
+    """The sum of values where whole numbers are greatest."""
+    a = d.leaf(I, J, dtype=INT64)
+    p = form.cast(is_most(a, most(J, a)), FLOAT32)
+    return total(J, d.mul(p, d.value(J, N)))
+
+
+def other_whole_places(d: Draw) -> Expr:
+    a, b = (d.leaf(I, J, dtype=INT64) for _ in range(2))
+    wrong = (
+        is_most(a, most(J, b)),
+        is_most(most(J, a), a),
+        form.binary("less_than", a, most(J, a)),
+    )
+    p = form.cast(wrong[d.rng.integers(len(wrong))], FLOAT32)
+    return total(J, d.mul(p, d.value(J, N)))
+
+
+_J = var("j", J.extent)
+
+
+def ranked(d: Draw, first: int = 0, dtype: DType = INT32) -> Expr:
+    """Places counted from one of the ends, from so many on."""
+    at = _J if d.coin() else J.extent - 1 - _J
+    return form.cast(form.iota(at + first), dtype)
+
+
+def chosen(d: Draw, rank: Expr, dtype: DType = INT32) -> Expr:
+    """The ranks of places where a value over i and j is greatest, others 0."""
+    a = operand(d)
+    p = place(d, a, most(J, a), dtype)
+    return form.binary("mul", *((p, rank) if d.coin() else (rank, p)))
+
+
+def greatest_place(d: Draw) -> Expr:
+    return most(J, chosen(d, ranked(d, int(d.rng.integers(3)))))
+
+
+def greatest_of_wrong_places(d: Draw) -> Expr:
+    """Ranks that may be negative, or that a cast may have made so; other reductions."""
+    a = operand(d)
+    wrong = (
+        most(J, chosen(d, ranked(d, -1))),
+        most(J, chosen(d, d.leaf(J, dtype=INT32))),
+        most(J, chosen(d, ranked(d, 2**31))),
+        most(J, chosen(d, form.cast(ranked(d, 200, INT64), INT8), INT8)),
+        most(J, d.mul(place(d, a, most(J, a)), d.value(J, N))),
+    )
+    return wrong[d.rng.integers(len(wrong))]
 
 
 def other_extremum(relative: Relative) -> Callable[[Draw], Expr]:
@@ -225,6 +288,8 @@ SWAP = "swap two sums where a factor leaves the inner one"
 MOVE = "move into a factor that is a sum where part of it leaves the outer one"
 DISTRIBUTE = "distribute over an addend that loses the axis"
 
+PLACES = ("relative: a choice", "nothing or more", "a cast of a small number", "fold of places")
+
 HITS: dict[str, Make] = {
     "product in a sum": lambda d: total(J, d.mul(d.value(I, J), d.value(J))),
     "flatten a product in a sum": lambda d: total(
@@ -244,7 +309,9 @@ HITS: dict[str, Make] = {
     "a limit below a power": below,
     "a limit above a power": above,
     **{name: folding(relative) for name, relative in RELATIVE.items()},
+    "relative: the place of a whole maximum": whole_places,
     "relative: a product": folding(scaled),
+    **dict.fromkeys(PLACES, greatest_place),
     "fold": folding(power),
     **RANGE_HITS,
 }
@@ -306,7 +373,19 @@ MISSES: dict[str, tuple[Make, ...]] = {
     "a limit below a power": wrong_limit(-1.0),
     "a limit above a power": wrong_limit(1.0),
     **{name: (other_extremum(relative), wrong_power) for name, relative in RELATIVE.items()},
+    "relative: the place of a whole maximum": (other_whole_places,),
     "relative: a product": (wrong_product,),
+    "relative: a choice": (lambda d: most(J, chosen(d, form.cast(most(J, d.leaf(I, J)), INT32))),),
+    "nothing or more": (
+        lambda d: most(J, chosen(d, ranked(d, -1))),
+        lambda d: most(J, form.binary("mul", ranked(d), ranked(d))),
+    ),
+    "a cast of a small number": (
+        lambda d: most(J, chosen(d, ranked(d, -1))),
+        lambda d: most(J, chosen(d, ranked(d, 2**31))),
+        lambda d: most(J, ranked(d, 200, INT8)),
+    ),
+    "fold of places": (greatest_of_wrong_places,),
     "fold": (wrong_sum, other_extremum(power)),
     **RANGE_MISSES,
 }

@@ -144,7 +144,8 @@ def _run_fold(
     _do(extremum, form.lowest(extremum.target.dtype), extremum.index, extremum.axes, buffers)
     sums = [one for one in family if one.weight is not None]
     for one in sums:
-        _do(one, form.zero(one.target.dtype), one.index, one.axes, buffers)
+        empty = form.zero if one.value.op == "sum" else form.lowest
+        _do(one, empty(one.target.dtype), one.index, one.axes, buffers)
     for low in range(0, axis.extent, tile):
         inner = Var("inner", min(tile, axis.extent - low))
         at: dict[Atom, Dim] = {axis: add(var(inner.name, inner.extent), low)}
@@ -164,7 +165,8 @@ def _run_fold(
                 total = buffers[one.target.name].copy()
                 _do(one, _tile(one, axis, inner, at), one.index, one.axes, buffers)
                 factor = _weight(one, extremum, before, buffers)
-                buffers[one.target.name] = total * factor + buffers[one.target.name]
+                join = np.add if one.value.op == "sum" else np.maximum
+                buffers[one.target.name] = join(total * factor, buffers[one.target.name])
 
 
 def _tile(statement: Statement, axis: Var, inner: Var, at: dict[Atom, Dim]) -> Expr:

@@ -58,6 +58,15 @@ BLOCKS = PRODUCT | {
     "distribute over an addend that loses the axis",
     "sum of two addends",
 }
+PLACE = frozenset(
+    [
+        "relative: the place of a maximum",
+        "relative: a choice",
+        "nothing or more",
+        "a cast of a small number",
+        "fold of places",
+    ]
+)
 MASK = {
     "a condition where it does not hold",
     "minus infinity anywhere",
@@ -171,6 +180,14 @@ def ties() -> ph.Tensor:
     return ph.sum((x == ph.max(x, axis=-1, keepdims=True)).astype("float32"), axis=-1)
 
 
+def argmax() -> ph.Tensor:
+    return ph.argmax(row(), -1)
+
+
+def whole_argmax() -> ph.Tensor:
+    return ph.argmax(ph.input("x", (5, 11), "int64"), -1)
+
+
 FINDINGS: dict[str, Finding] = {
     "attention streams": Finding(naive, is_streaming, FLASH | {DISTANCE}),
     "base 3": Finding(lambda: naive(3.0), is_streaming, FLASH | {DISTANCE}),
@@ -210,6 +227,15 @@ FINDINGS: dict[str, Finding] = {
     "ties are counted in one fold": Finding(
         ties, has_one_fold, frozenset(["relative: a tie with the maximum", "fold"])
     ),
+    "the place of the greatest is one fold": Finding(argmax, has_one_fold, PLACE),
+    "the place of the least is one fold": Finding(
+        lambda: ph.argmin(row(), -1), has_one_fold, PLACE
+    ),
+    "the place of the greatest whole number is one fold": Finding(
+        whole_argmax,
+        has_one_fold,
+        PLACE - {"relative: the place of a maximum"} | {"relative: the place of a whole maximum"},
+    ),
     "a norm's scale stands behind the product": Finding(
         norm_before_product, scale_is_behind, PRODUCT | {"factors out of a sum"}
     ),
@@ -246,7 +272,12 @@ def test_a_cross_entropy_stores_no_matrix_of_shares() -> None:
     assert all(len(one.axes) == 1 or one.running for one in region.statements)
 
 
-@pytest.mark.parametrize("program", [exponentials_of_rows, ties], ids=["exponentials", "ties"])
+def places_of_nan() -> ph.Tensor:
+    x = row()
+    return ph.argmax(ph.where(x < 0, x, math.nan), -1)
+
+
+@pytest.mark.parametrize("program", [exponentials_of_rows, ties, argmax, places_of_nan])
 def test_random_regions_of_the_finding_mean_what_was_written(
     program: Callable[[], ph.Tensor],
 ) -> None:

@@ -1,4 +1,4 @@
-"""Dependent reductions: sums relative to a maximum over the same axis run in one pass with it.
+"""Dependent reductions: what is relative to a maximum over the same axis runs in one pass with it.
 
 ``o = sum_j h(a, r)*v`` with ``r = max_j a`` and ``h(a, r) = h(a, r')*w(r', r)``: whenever the
 running maximum goes from r' to r, what was summed so far is multiplied by w(r', r). The pairs
@@ -6,10 +6,11 @@ running maximum goes from r' to r, what was summed so far is multiplied by w(r',
 written over ``a``, ``r`` and ``old``, ``new``; other names are bound by h and explained by
 ``when``. An entry must satisfy h(r, r) = 1 and h(-inf, r) = 0 where r is a finite number.
 
-Around every entry: where ``guarded``, the value relative to r is 0 while r is still -inf, as
-h(-inf, -inf) is NaN there. w is 1 where r did not move. At the end the sum is multiplied by
-h(r, r), which is NaN where the sum as written is (in a row that is all -inf). What is multiplied by
-the relative value has no maximum over j inside.
+Where ``guarded``, the value relative to r is 0 while r is still -inf, as h(-inf, -inf) is NaN
+there, and w is 1 where r did not move; other entries see to both. At the end the sum is multiplied
+by h(r, r), which is NaN where the sum as written is (in a row that is all -inf). What is multiplied
+by the relative value has no maximum over j inside. A maximum of what is never negative runs in the
+same way: w is not negative, and ``w*max_j x_j = max_j w*x_j``.
 """
 
 from __future__ import annotations
@@ -91,8 +92,10 @@ def _relative(entry: Entry) -> Rule:
     p = _pattern(h, facts)
     names = (("zero", "d"), ("one", "d"), ("lowest", "da"), ("old", "da"), ("new", "da"))
     known = " ".join(f'(= {name} (known "{name}" {dtype}))' for name, dtype in names)
-    guarded = f'(Select (Bin "less_than" lowest r) {p} zero)' if entry.guarded else p
-    weight = f'(Select (Bin "less_than" old new) {_value(w, {})} one)'
+    guarded, weight = p, _value(w, {})
+    if entry.guarded:
+        guarded = f'(Select (Bin "less_than" lowest r) {p} zero)'
+        weight = f'(Select (Bin "less_than" old new) {weight} one)'
     return Rule(
         name=f"relative: {entry.name}",
         left=" ".join(facts),
