@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 _MODULES: dict[str, str] = {
     "photic.tensor.tensor": "Tensor",
     "photic.tensor.compiling": "compile load",
+    "photic.tensor.bound": "Bound",
     "photic.tensor.program": "Program",
     "photic.tensor.creation": """
         dim input state constant size full zeros ones full_like zeros_like ones_like

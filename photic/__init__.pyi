@@ -109,6 +109,7 @@ from photic.tensor.bitwise import left_shift as left_shift
 from photic.tensor.bitwise import packbits as packbits
 from photic.tensor.bitwise import right_shift as right_shift
 from photic.tensor.bitwise import unpackbits as unpackbits
+from photic.tensor.bound import Bound as Bound
 from photic.tensor.calculus import cumulative_trapezoid as cumulative_trapezoid
 from photic.tensor.calculus import gradient as gradient
 from photic.tensor.calculus import interp as interp

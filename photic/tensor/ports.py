@@ -93,7 +93,7 @@ class Port:
     def accepted(self, value: object, sizes: Sizes) -> Array:
         """The array that a value is, of the right dtype and rank; its sizes are noted."""
         name = self.argument.name
-        array = value if type(value) is np.ndarray else _as_array(name, value)
+        array = value if type(value) is np.ndarray else as_array(name, value)
         if array.dtype != self.dtype:
             raise InputDtype(name=name, given=array.dtype, expected=str(self.argument.dtype))
         if self.fixed is None and array.ndim == len(self.argument.shape):
@@ -196,7 +196,8 @@ def _check(declared: tuple[Symbol, ...], sizes: Sizes) -> None:
             raise SizeOutOfRange(name=one.name, given=value, low=one.low, high=one.high)
 
 
-def _as_array(name: str, value: object) -> Array:
+def as_array(name: str, value: object) -> Array:
+    """NumPy's arrays as they are, DLPack's on their own memory, other values in a new array."""
     if isinstance(value, np.ndarray):
         return value
     if not hasattr(value, "__dlpack__"):

@@ -22,12 +22,11 @@ from types import MappingProxyType
 
 import numpy as np
 
-from photic.base.errors import BadArgument
 from photic.storage.artifact import Argument, Array, Artifact, KernelReport
 from photic.storage.making import Making
 from photic.targets.errors import TooLarge
 from photic.targets.registry import Loaded, Threads
-from photic.tensor.bound import Bound
+from photic.tensor.bound import Bound, Prepared, shared
 from photic.tensor.ports import Sizes, accept, port_of
 
 ALIGNMENT = 64  # bytes
@@ -119,30 +118,26 @@ class Program:
         return outputs
 
     def bind(self, /, **given: object) -> Bound:
-        """A prepared call on these arrays, which are read where they lie at each ``run()``.
+        """A prepared call on these arrays, which are read as they are at each ``run()``.
 
-        Raises what a call raises, and BadArgument for an input that is no C-contiguous NumPy array
-        and for a program with states, whose calls have to be ordered.
+        They are read in place if C-contiguous, else copied by each run. Sizes are those of now. The
+        runs of a program with states go in turn with its calls. Raises what a call raises, and
+        BadArgument for an input that is no array.
         """
-        if self._states:
-            states = ", ".join(self._states)
-            raise BadArgument(op="bind", argument="program", given=states, expected="no states")
-        arrays, sizes = accept(self._ports, self.artifact.sizes, given)
-        for name, array in arrays.items():
-            if array is not given[name]:
-                expected = "a C-contiguous NumPy array"
-                kind = type(given[name]).__name__
-                raise BadArgument(op="bind", argument=name, given=kind, expected=expected)
+        inputs = shared(self._ports, given)
+        arrays, sizes = accept(self._ports, self.artifact.sizes, {**given, **inputs})
+        read = {name: self._apart(array) for name, array in arrays.items()}
         outputs = {
             one.name: np.empty(sizes.shape(one.shape), dtype) for one, dtype in self._results
         }
 
         def prepare(pool: Threads) -> _Workspace:
             work = self._workspace(pool)
-            self._fill(work, arrays, outputs, sizes)
+            self._fill(work, read, outputs, sizes)
             return work
 
-        return Bound(self._loaded, prepare, arrays, outputs)
+        turn = (lambda: self._lock) if self._states else None  # a fork makes another lock
+        return Bound(Prepared(self._loaded, prepare, inputs, read, outputs, turn))
 
     def save(self, path: str | Path) -> None:
         """Write the program to a folder; ``photic.load`` reads it back."""
