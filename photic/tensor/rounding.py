@@ -13,7 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
 
+from photic.ir import graph
 from photic.ir.dtype import BOOL, FLOAT32, FLOAT64, INT32, INT64, DType
+from photic.ir.graph import operand
 from photic.tensor.axes import as_integer
 from photic.tensor.compare import MOST, equal, is_number, isfinite
 from photic.tensor.primitive import (
@@ -27,23 +29,29 @@ from photic.tensor.primitive import (
     reciprocal,
     where,
 )
-from photic.tensor.tensor import Tensor, Value, method, number, tensor
+from photic.tensor.tensor import Tensor, Value, method, number, tensor, whole
 
 # Halves go through float32. Floats that these integers do not hold are whole.
 INTEGER: dict[DType, DType] = {FLOAT32: INT32, FLOAT64: INT64}
 
 
+def _unfollowed(x: Tensor) -> Tensor:
+    """The same value without a slope: a copy of a copy, which gradients take for one."""
+    return whole(graph.cast(operand(graph.cast(x.operand, x.dtype)), x.dtype))
+
+
 def _on_floats(function: Callable[[Tensor], Tensor]) -> Callable[[Value], Tensor]:
-    """A function to whole numbers: integers stay, halves go through float32."""
+    """A function to whole numbers, of slope 0: integers stay, halves go through float32."""
 
     @wraps(function)
     def wrapped(x: Value) -> Tensor:
         value = tensor(x, function.__name__)
         if value.dtype.kind != "float":
             return value
+        steps = _unfollowed(value)
         if value.dtype.is_half:
-            return function(value.astype(FLOAT32)).astype(value.dtype)
-        return function(value)
+            return function(steps.astype(FLOAT32)).astype(value.dtype)
+        return function(steps)
 
     return wrapped
 
@@ -68,10 +76,7 @@ def _cut(x: Tensor) -> Cut:
 
 
 def _with_sign(x: Tensor, cut: Cut, magnitude: Tensor) -> Tensor:
-    """A rounded magnitude with the sign of x, of zeros too; x itself where it is too large.
-
-    Nothing of it follows x in small steps, so its gradient is 0.
-    """
+    """A rounded magnitude with the sign of x, of zeros too; x itself where it is too large."""
     rounded = where(cut.is_negative, -magnitude, magnitude)
     signed = where(less(0.0, magnitude), rounded, x * 0.0)
     return where(less(cut.magnitude, -float(INTEGER[x.dtype].low)), signed, x)
@@ -117,7 +122,7 @@ def round(x: Value, decimals: int = 0) -> Tensor:
         return nearest(value)
     if value.dtype.kind != "float":
         return _to_tens(value, -places) if places < 0 and value.dtype != BOOL else value
-    wide = value.astype(accumulated(value.dtype))
+    wide = _unfollowed(value).astype(accumulated(value.dtype))
     return _to_decimals(wide, places).astype(value.dtype)
 
 
@@ -181,7 +186,7 @@ def sign(x: Value) -> Tensor:
     result = positive - less(value, 0).astype(value.dtype)
     if value.dtype.kind != "float":
         return result
-    return result + masked(negated(is_number(value)), value)
+    return result + masked(negated(is_number(value)), _unfollowed(value))
 
 
 def square(x: Value) -> Tensor:

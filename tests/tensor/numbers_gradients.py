@@ -37,7 +37,15 @@ def _() -> None:
 @line("gradient.steps")
 def _() -> None:
     for step in (ph.floor, ph.ceil, ph.trunc, ph.round, ph.sign):
-        equal(slopes(step, [0.3, -1.7, 2.0, 1e17]), 0, 0, 0, 0)
+        # past what the integers hold, and where nothing is rounded, the slope is 0 too
+        x = [0.3, -1.7, 2.0, INF, -INF, NAN]
+        for dtype in FLOATS:
+            far = [] if dtype == "float16" else [2.0**31, -(2.0**40), 2.0**63, -3e38]
+            equal(slopes(step, x + far, dtype=dtype), *[0] * len(x + far))
+    places = [0.374, 1e38, INF, NAN]
+    equal(slopes(lambda x: ph.round(x, 2), places, dtype="float32"), 0, 0, 0, 0)
+    equal(slopes(lambda x: ph.round(x, -2), places, dtype="float32"), 0, 0, 0, 0)
+    equal(slopes(ph.frac, [0.3, 2.0**31, -(2.0**40)], dtype="float32"), 1, 1, 1)
     equal(slopes(lambda x: x * x.astype("int32").astype(x.dtype), [2.5]), 2)
 
 
