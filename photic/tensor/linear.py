@@ -29,8 +29,6 @@ from photic.tensor.tensor import (
     Axes,
     Tensor,
     Value,
-    broadcast_shape,
-    expanded,
     in_dtype,
     joined_dtype,
     method,
@@ -109,6 +107,8 @@ def tensordot(left: Value, right: Value, axes: int | tuple[Axes, Axes] = 2) -> T
             expected = f"0..{min(a.ndim, b.ndim)}"
             raise BadArgument(op="tensordot", argument="axes", given=count, expected=expected)
         axes = (range(a.ndim - count, a.ndim), range(count))
+    if len(axes) != 2:
+        raise BadArgument(op="tensordot", argument="axes", given=axes, expected="a pair")
     gone_a = checked_axes("tensordot", axes[0], a.ndim)
     gone_b = checked_axes("tensordot", axes[1], b.ndim)
     if len(gone_a) != len(gone_b):
@@ -127,11 +127,10 @@ def tensordot(left: Value, right: Value, axes: int | tuple[Axes, Axes] = 2) -> T
 
 
 def vecdot(left: Value, right: Value, axis: int = -1) -> Tensor:
-    """The sum of products along one axis of two broadcast tensors."""
+    """The sum of products along one axis of each of two tensors; other axes broadcast."""
     (a, b), first = _in_accumulator("vecdot", left, right)
-    shape = broadcast_shape("vecdot", a.shape, b.shape)
-    product = apply("mul", expanded(a, shape), expanded(b, shape))
-    return reduced("sum", product, checked_axis("vecdot", axis, len(shape))).astype(first.dtype)
+    rows, columns = moveaxis(a, axis, -1), moveaxis(b, axis, -1)
+    return reduced("sum", apply("mul", rows, columns), -1).astype(first.dtype)
 
 
 def vdot(left: Value, right: Value) -> Tensor:
@@ -140,18 +139,20 @@ def vdot(left: Value, right: Value) -> Tensor:
 
 
 def cross(left: Value, right: Value, axis: int = -1) -> Tensor:
-    """The vector product along an axis of size 3; other axes broadcast. Halves round once.
+    """The vector product along an axis of size 3 of each; other axes broadcast. Halves round once.
 
     Raises BadArgument for another size, DtypeMismatch for two bools.
     """
-    for one in (tensor(left, "cross"), tensor(right, "cross")):
+    given = (tensor(left, "cross"), tensor(right, "cross"))
+    for one in given:
         extent = one.shape[checked_axis("cross", axis, one.ndim)]
         if extent != 3:
             raise BadArgument(op="cross", argument=f"axis {axis}", given=extent, expected="size 3")
-    (a, b), first = _in_accumulator("cross", *numbers_together("cross", left, right))
-    place = checked_axis("cross", axis, a.ndim)
-    turned = roll(a, -1, place) * roll(b, -2, place) - roll(a, -2, place) * roll(b, -1, place)
-    return turned.astype(first.dtype)
+    # each has the axis at its own place, so it goes last before they broadcast
+    last = (moveaxis(one, axis, -1) for one in given)
+    (a, b), first = _in_accumulator("cross", *numbers_together("cross", *last))
+    turned = roll(a, -1, -1) * roll(b, -2, -1) - roll(a, -2, -1) * roll(b, -1, -1)
+    return moveaxis(turned, -1, axis).astype(first.dtype)
 
 
 def kron(left: Value, right: Value) -> Tensor:

@@ -7,7 +7,7 @@ import pytest
 from evaluating import of, value
 
 import photic as ph
-from photic.base.errors import BadArgument, DtypeMismatch, ShapeMismatch
+from photic.base.errors import BadArgument, DtypeMismatch, PhoticError, ShapeMismatch
 from photic.forms.eval import evaluate
 from photic.ir.graph import Graph
 
@@ -52,6 +52,83 @@ def test_integer_products_wrap_and_halves_are_summed_in_float32(rng: np.random.G
     got = value(lambda x: x @ x.T, h)
     np.testing.assert_allclose(got, (wide @ wide.T).astype(np.float16), rtol=2e-3, atol=2e-2)
     assert got.dtype == np.float16
+
+
+# of each operand's own axis, wherever broadcasting puts it
+OWN_AXES = [
+    ((3,), (3, 3), 0),
+    ((3, 3), (3,), 0),
+    ((3,), (3, 5), 0),
+    ((2, 3, 4), (3, 4), -2),
+    ((4, 3, 2), (1, 3, 2), 1),
+    ((3, 0), (3, 1), 0),
+    ((2, 3), (3,), -1),
+]
+
+
+@pytest.mark.parametrize("name", ["cross", "vecdot"])
+@pytest.mark.parametrize(("left", "right", "axis"), OWN_AXES, ids=str)
+def test_an_axis_of_vectors_is_counted_in_each_operand(
+    name: str, left: tuple[int, ...], right: tuple[int, ...], axis: int, rng: np.random.Generator
+) -> None:
+    a, b = normal(rng, *left), normal(rng, *right)
+    got = value(lambda x, y: getattr(ph, name)(x, y, axis=axis), a, b)
+    want = getattr(np, name)(a, b, axis=axis)
+    assert got.shape == want.shape
+    np.testing.assert_allclose(got, want, **CLOSE)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "axis", "code"),
+    [
+        (((2, 4), (4, 3)), -1, "P104"),
+        (((2, 3), (2, 2)), -1, "P104"),
+        (((3, 4), (4,)), 0, "P104"),
+        (((3,), (3,)), 1, "P103"),
+        (((2, 3), (4, 3)), -1, "P101"),
+    ],
+    ids=str,
+)
+def test_cross_says_which_axis_is_not_of_size_3(
+    shapes: tuple[tuple[int, ...], ...], axis: int, code: str
+) -> None:
+    x, y = (ph.input(name, shape) for name, shape in zip("xy", shapes, strict=True))
+    with pytest.raises(PhoticError, match=f"{code}] cross"):
+        ph.cross(x, y, axis)
+
+
+TENSORDOTS = [0, 1, ((-1,), (-3,)), ((0, -1), (1, -3)), (0, 1), ([0], [1]), ([], [])]
+
+
+@pytest.mark.parametrize("axes", TENSORDOTS, ids=str)
+def test_tensordot_sums_over_the_axes_that_are_named(
+    axes: object, rng: np.random.Generator
+) -> None:
+    a, b = normal(rng, 3, 4, 3), normal(rng, 3, 3, 4)
+    got = value(lambda x, y: ph.tensordot(x, y, axes), a, b)
+    want = np.tensordot(a, b, axes)
+    assert got.shape == want.shape
+    np.testing.assert_allclose(got, want, **CLOSE)
+
+
+@pytest.mark.parametrize(
+    ("axes", "code"),
+    [
+        (-1, "P104"),  # NumPy takes it for an outer product
+        (4, "P104"),
+        (1.5, "P104"),
+        (2, "P101"),
+        (((0, 0), (0, 1)), "P104"),
+        (((0, 1), (1,)), "P104"),
+        (((3,), (0,)), "P103"),
+        (((0,), (1,), (2,)), "P104"),
+    ],
+    ids=str,
+)
+def test_tensordot_refuses_axes_that_it_cannot_pair(axes: object, code: str) -> None:
+    x, y = ph.input("x", (3, 4, 3)), ph.input("y", (3, 3, 4))
+    with pytest.raises(PhoticError, match=f"{code}] tensordot"):
+        ph.tensordot(x, y, axes)
 
 
 EINSUMS = [
