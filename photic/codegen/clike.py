@@ -38,9 +38,9 @@ def render(nest: Nest, slots: dict[str, int], dialect: Dialect) -> Source:
         written = {tile.store.buffer for tile in tiles(nest.body)}
         for number, one in enumerate(nest.parameters):
             kind = "char" if one in written else "const char"
-            words.line(kind + " " + dialect.pointer.format(name=one.name, number=number))
+            words.line(kind + " " + dialect.pointer.format(name=one.name, at=f"buffers[{number}]"))
         for one, start in zip(nest.scratch, scratch_starts(nest), strict=False):
-            words.line(f"char *restrict {one.name} = scratch + {start};")
+            words.line("char " + dialect.pointer.format(name=one.name, at=f"scratch + {start}"))
         shapes = (extent for one in nest.parameters for extent in one.shape)
         found = {symbol for dim in (*shapes, *_dims(nest.body)) for symbol in symbols(dim)}
         for symbol in sorted(found, key=lambda one: one.name):

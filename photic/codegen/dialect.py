@@ -37,6 +37,6 @@ class Dialect:
     name: str
     prelude: Callable[[frozenset[Need]], str]
     kernel: str  # the head of a kernel; {name} stands for its name
-    pointer: str  # a parameter read from the table of buffers: {name}, {number}
+    pointer: str  # where a buffer begins, behind the type of its bytes: {name}, {at}
     head: str  # text at the top of every source
     entry: Callable[[Program, dict[str, Nest], Addresses], str]  # what dispatches all kernels

@@ -32,7 +32,7 @@ DIALECT = Dialect(
         "__attribute__((noinline)) static void {name}(void *const *buffers, "
         "const int64_t *sizes, char *scratch, int64_t begin, int64_t end)"
     ),
-    pointer="*restrict {name} = buffers[{number}];",
+    pointer="*restrict {name} = {at};",
     head=HEAD,
     entry=entry_source,
 )

@@ -127,10 +127,15 @@ def prelude(needs: frozenset[Need]) -> str:
 
     Raises KeyError for an operation that does not exist for its dtype and lanes.
     """
+    return prelude_with("", needs)
+
+
+def prelude_with(package: str, needs: frozenset[Need]) -> str:
+    """As `prelude`; the sections of another package's numerics_*.h are tried before these."""
     order: list[Need] = []
     texts: dict[Need, str] = {}
     for need in sorted(needs):
-        _visit(need, order, texts)
+        _visit(package, need, order, texts)
     types = {need[1:] for need in needs}
     for text in texts.values():
         types |= {(dtype, int(lanes)) for dtype, lanes in _TYPE.findall(text)}
@@ -142,7 +147,7 @@ def exists(need: Need) -> bool:
     """Whether `prelude` knows the need."""
     operation, dtype, lanes = need
     known = dtype in LANES and lanes in LANE_COUNTS
-    return known and (operation == "type" or _template(operation, dtype, lanes) is not None)
+    return known and (operation == "type" or _template("", operation, dtype, lanes) is not None)
 
 
 def function(need: Need) -> str:
@@ -151,34 +156,34 @@ def function(need: Need) -> str:
     return f"{operation}_{dtype}x{lanes}"
 
 
-def _visit(need: Need, order: list[Need], texts: dict[Need, str]) -> None:
+def _visit(package: str, need: Need, order: list[Need], texts: dict[Need, str]) -> None:
     """Append what `need` uses, then `need`, to `order`; `texts` holds all that was begun."""
     if need in texts or need[0] == "type":
         return
-    texts[need] = text = _instance(need)
+    texts[need] = text = _instance(package, need)
     used = {(name, dtype, int(lanes)) for name, dtype, lanes in _CALL.findall(text)}
     for other in sorted(used - {need}):
-        _visit(other, order, texts)
+        _visit(package, other, order, texts)
     order.append(need)
 
 
 @cache
-def _instance(need: Need) -> str:
+def _instance(package: str, need: Need) -> str:
     operation, dtype, lanes = need
-    text = _template(operation, dtype, lanes)
+    text = _template(package, operation, dtype, lanes)
     if text is None:
         raise KeyError(f"no C function {function(need)}")
     values = _holes(operation, dtype, lanes)
     return _HOLE.sub(lambda hole: values[hole[1]], text)
 
 
-def _template(operation: str, dtype: str, lanes: int) -> str | None:
+def _template(package: str, operation: str, dtype: str, lanes: int) -> str | None:
     source = operation.removeprefix("cast_")
     if source != operation and (source == dtype or (source, dtype) in CAST_THROUGH):
         return _routed_cast(source, dtype)
     fits = (
         section.text
-        for section in _sections()
+        for section in (*(_sections_of(package) if package else ()), *_sections())
         if operation in section.operations
         and dtype in section.dtypes
         and _lanes_fit(section.lanes, LANES[dtype].bits, lanes)
@@ -250,7 +255,13 @@ def _typedef(dtype: str, lanes: int) -> str:
 @cache
 def _sections() -> tuple[Section, ...]:
     """Every section of the template files, in the order in which they are tried."""
-    folder = files(__package__)
+    return _sections_of(__package__)
+
+
+@cache
+def _sections_of(package: str) -> tuple[Section, ...]:
+    """The sections of a package's template files."""
+    folder = files(package)
     names = sorted(
         entry.name
         for entry in folder.iterdir()

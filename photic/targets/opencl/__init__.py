@@ -1,0 +1,1 @@
+"""The opencl target: OpenCL C for any device that has a driver, a processor's (PoCL) included."""

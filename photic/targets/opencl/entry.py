@@ -1,0 +1,136 @@
+"""What dispatches all kernels of a program: kernel functions, and the plan of their launches.
+
+Each parameter of a kernel function is a buffer and where in it to begin, as temporaries share one
+buffer, the arena. The plan is the last line of the text, JSON in a comment: the sizes, the buffers
+from outside with their bytes, and the steps. Sizes and numbers of work-items are texts over the
+symbolic sizes (``photic.forms.graph_text.parse_dim``).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from photic.codegen.clike import scratch_starts
+from photic.codegen.dialect import Addresses
+from photic.codegen.words import Words
+from photic.ir.dim import Dim, Symbol, product
+from photic.ir.index import Buffer
+from photic.ir.nest import Nest, parallel_loops
+from photic.ir.program import (
+    Branch,
+    Collective,
+    Copy,
+    Kernel,
+    Layout,
+    Program,
+    Repeat,
+    Step,
+    all_steps,
+)
+from photic.loops.layout import aligned_bytes, elements
+
+PLAN = "//: "
+ARENA = -1  # where a slot's number stands
+UNKNOWN = "state"  # a buffer of no known role may be read and written
+
+
+def entry_source(program: Program, nests: dict[str, Nest], addresses: Addresses) -> str:
+    """Kernel functions for the nests, whose text stands before, and the plan."""
+    words = Words()
+    words.line(f"typedef struct {{ int64_t at[{max(1, len(addresses.sizes))}]; }} photic_sizes;")
+    for nest in nests.values():
+        _kernel(words, nest)
+    counters = [one.counter for one in all_steps(program.steps) if isinstance(one, Repeat)]
+    known = {one.name: one for one in (*program.sizes, *counters)}
+    plan = {
+        "sizes": [_size(known[name]) for name in addresses.sizes],
+        "slots": list(_slots(program, nests, addresses)),
+        "arena": _arena(program, addresses),
+        "steps": _steps(program, program.steps, nests, addresses),
+    }
+    return "\n".join([*words.lines, PLAN + json.dumps(plan)]) + "\n"
+
+
+def _kernel(words: Words, nest: Nest) -> None:
+    """The function that a work-item runs: ``each`` items of the nest, and their scratch."""
+    count, scratch = len(nest.parameters), scratch_starts(nest)[-1]
+    given = ", ".join(f"__global char *p{k}, ulong o{k}" for k in range(count))
+    words.line(f"__kernel void photic_{nest.name}({given}, const photic_sizes given,")
+    with words.block("    __global char *scratch, int64_t total, int64_t each)"):
+        starts = ", ".join(f"p{k} + o{k}" for k in range(count))
+        words.line(f"__global char *buffers[] = {{{starts}}};")
+        words.line("const int64_t begin = (int64_t)get_global_id(0) * each;")
+        words.line("const int64_t end = begin + each < total ? begin + each : total;")
+        own = f"scratch + get_global_id(0) * {scratch}"
+        words.line(f"{nest.name}(buffers, given.at, {own}, begin, end);")
+
+
+def _size(symbol: Symbol) -> list[object]:
+    return [symbol.name, symbol.low, symbol.high]
+
+
+def _slots(
+    program: Program, nests: dict[str, Nest], addresses: Addresses
+) -> Iterator[tuple[str, str]]:
+    """The role and the bytes of each buffer from outside, by slot."""
+    seen: dict[str, tuple[Buffer, Layout]] = {}
+    for step in all_steps(program.steps):
+        if isinstance(step, Kernel):
+            nest = nests[step.function]
+            seen |= dict(zip(step.arguments, zip(nest.parameters, nest.layouts), strict=True))
+    for name in addresses.slots:
+        if place := program.places.get(name):
+            yield place.role, str(_bytes(place.buffer, place.layout))
+        else:
+            yield UNKNOWN, str(_bytes(*seen[name]))
+
+
+def _bytes(buffer: Buffer, layout: Layout) -> Dim:
+    return elements(buffer.shape, layout) * buffer.dtype.bytes
+
+
+def _arena(program: Program, addresses: Addresses) -> int:
+    """Bytes of the arena."""
+    places = [(start, program.places[name]) for name, start in addresses.offsets.items()]
+    return max((start + aligned_bytes(one.buffer, one.layout) for start, one in places), default=0)
+
+
+def _steps(
+    program: Program, steps: tuple[Step, ...], nests: dict[str, Nest], addresses: Addresses
+) -> list[list[object]]:
+    """The steps of the plan: a kind, then what it needs."""
+
+    def inside(steps: tuple[Step, ...]) -> list[list[object]]:
+        return _steps(program, steps, nests, addresses)
+
+    found: list[list[object]] = []
+    for step in steps:
+        match step:
+            case Kernel(function, arguments):
+                nest = nests[function]
+                loops, _ = parallel_loops(nest)
+                total = str(product(loop.axis.extent for loop in loops))
+                where = [_where(addresses, name) for name in arguments]
+                scratch = scratch_starts(nest)[-1]
+                found.append(["kernel", function, where, total, str(nest.work), scratch])
+            case Copy(target, source):
+                place = program.places[source]
+                pair = [_where(addresses, name) for name in (target, source)]
+                found.append(["copy", *pair, str(_bytes(place.buffer, place.layout))])
+            case Repeat(counter, trips, body):
+                slot = addresses.sizes[counter.name]
+                found.append(["repeat", slot, str(trips), inside(body)])
+            case Branch(condition, then, otherwise):
+                where_ = _where(addresses, condition)
+                found.append(["branch", where_, inside(then), inside(otherwise)])
+            case Collective():
+                raise AssertionError("on one machine collectives are kernels")
+    return found
+
+
+def _where(addresses: Addresses, name: str) -> list[int]:
+    """A buffer's slot, and where in it it begins, in bytes."""
+    if name in addresses.slots:
+        return [addresses.slots[name], 0]
+    return [ARENA, addresses.offsets[name]]

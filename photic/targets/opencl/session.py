@@ -1,0 +1,264 @@
+"""One call's launches, prepared: kernels with their arguments set, buffers, a queue of its own.
+
+A session is used by one thread at a time; what changes from call to call (addresses, sizes) is set
+anew, all else once. Where the device shares our memory, buffers from outside are used where they
+lie; elsewhere inputs and states are copied to it, outputs and states back. Constants are made once
+for all sessions of a program and never copied again.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from photic.forms.dim_eval import number_of
+from photic.forms.graph_text import parse_dim
+from photic.ir.dim import Data, Dim, Symbol, Var
+from photic.targets.opencl.entry import ARENA
+from photic.targets.opencl.facts import Opened
+
+SMALL_WORK = 100_000  # operations; less than this is left to one work-item of a processor
+ROUNDS = 4  # groups for each compute unit, where a work-item runs several items
+
+
+@dataclass(slots=True)
+class Launch:
+    """A kernel with its arguments set; ``at`` are the sizes that they were set for."""
+
+    kernel: Any
+    count: int
+    total: Dim
+    work: Dim
+    scratch: int
+    at: tuple[int, ...] = ()
+    groups: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """Bytes from one buffer to another; each is a slot and where to begin."""
+
+    target: tuple[int, int]
+    source: tuple[int, int]
+    count: Dim
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """Steps for each value of the size in a slot."""
+
+    slot: int
+    trips: Dim
+    body: tuple[Prepared, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """One of two lists of steps, by a byte of a buffer."""
+
+    condition: tuple[int, int]
+    then: tuple[Prepared, ...]
+    otherwise: tuple[Prepared, ...]
+
+
+Prepared: TypeAlias = Launch | Moved | Repeated | Chosen
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The plan of a text, read: sizes by slot, buffers from outside as roles and bytes, steps."""
+
+    sizes: tuple[Symbol, ...]
+    slots: tuple[tuple[str, Dim], ...]
+    arena: int
+    steps: Sequence[Sequence[Any]]
+    dim: Callable[[str], Dim]
+
+
+def plan_of(table: Mapping[str, Any]) -> Plan:
+    """The plan that ``entry_source`` wrote."""
+    sizes = tuple(Symbol(*one) for one in table["sizes"])
+    known = {one.name: one for one in sizes}
+
+    def dim(text: str) -> Dim:
+        return parse_dim(text, known, {})
+
+    slots = tuple((role, dim(text)) for role, text in table["slots"])
+    return Plan(sizes, slots, table["arena"], table["steps"], dim)
+
+
+@dataclass(slots=True)
+class Session:
+    """Everything for one call at a time. ``constants`` are shared by all sessions of a program."""
+
+    opened: Opened
+    program: Any
+    plan: Plan
+    constants: dict[int, Any]
+    queue: Any = field(init=False)
+    arena: Any = field(init=False)
+    steps: tuple[Prepared, ...] = field(init=False)
+    scratch: Any = None
+    scratch_bytes: int = 0
+    buffers: dict[int, Any] = field(default_factory=dict)
+    uses: dict[int, list[tuple[Any, int]]] = field(default_factory=dict)
+    numbers: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.queue = self.opened.cl.CommandQueue(self.opened.context)
+        self.arena = self.buffers[ARENA] = self._new(self.plan.arena)
+        self.steps = self._prepared(self.plan.steps)
+
+    # --- before the first call ------------------------------------------------------------------
+
+    def _new(self, count: int) -> Any:
+        cl = self.opened.cl
+        return cl.Buffer(self.opened.context, cl.mem_flags.READ_WRITE, max(1, count))
+
+    def _prepared(self, steps: Sequence[Sequence[Any]]) -> tuple[Prepared, ...]:
+        dim, found = self.plan.dim, list[Prepared]()
+        for kind, *parts in steps:
+            match kind, parts:
+                case "kernel", (name, arguments, total, work, scratch):
+                    kernel = self._kernel(name, arguments)
+                    count = 2 * len(arguments)
+                    found.append(Launch(kernel, count, dim(total), dim(work), scratch))
+                case "copy", (target, source, count):
+                    found.append(Moved(tuple(target), tuple(source), dim(count)))
+                case "repeat", (slot, trips, body):
+                    found.append(Repeated(slot, dim(trips), self._prepared(body)))
+                case "branch", (condition, then, otherwise):
+                    sides = self._prepared(then), self._prepared(otherwise)
+                    found.append(Chosen(tuple(condition), *sides))
+        return tuple(found)
+
+    def _kernel(self, name: str, arguments: Sequence[tuple[int, int]]) -> Any:
+        """A kernel object of this step's own, with all set that does not change."""
+        kernel = self.opened.cl.Kernel(self.program, f"photic_{name}")
+        for number, (slot, start) in enumerate(arguments):
+            if slot == ARENA:
+                kernel.set_arg(2 * number, self.arena)
+            else:
+                self.uses.setdefault(slot, []).append((kernel, 2 * number))
+            kernel.set_arg(2 * number + 1, np.uint64(start))
+        return kernel
+
+    # --- a call ---------------------------------------------------------------------------------
+
+    def run(self, addresses: Sequence[int], sizes: Sequence[int]) -> None:
+        """One call, from beginning to end."""
+        self.numbers = list(sizes)
+        for slot, (role, count) in enumerate(self.plan.slots):
+            self._give(slot, role, self.number(count), addresses[slot])
+        self._run(self.steps)
+        for slot, (role, count) in enumerate(self.plan.slots):
+            if role in ("output", "state"):
+                self._take(slot, self.number(count), addresses[slot])
+        self.queue.finish()
+
+    def number(self, value: Dim) -> int:
+        """What a size is in this call, and at this turn of the loops around."""
+        if isinstance(value, int):
+            return value
+        names = {one.name: number for one, number in zip(self.plan.sizes, self.numbers)}
+
+        def known(atom: Symbol | Var | Data) -> int:
+            assert isinstance(atom, Symbol)
+            return names[atom.name]
+
+        return number_of(value, known)
+
+    def _give(self, slot: int, role: str, count: int, address: int) -> None:
+        """The buffer of a slot, as it is before the call."""
+        if role == "constant" and slot in self.constants:
+            buffer = self.constants[slot]
+        elif self.opened.facts.shares_memory and count:
+            cl = self.opened.cl
+            flags = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
+            buffer = cl.Buffer(self.opened.context, flags, hostbuf=_memory(address, count))
+        else:
+            buffer = self.buffers.get(slot)
+            if buffer is None or buffer.size < count:
+                buffer = self._new(count)
+            if count and role != "output":
+                self.opened.cl.enqueue_copy(self.queue, buffer, _memory(address, count))
+        if role == "constant":
+            self.constants[slot] = buffer
+        if self.buffers.get(slot) is not buffer:
+            self.buffers[slot] = buffer
+            for kernel, number in self.uses.get(slot, ()):
+                kernel.set_arg(number, buffer)
+
+    def _take(self, slot: int, count: int, address: int) -> None:
+        """What a call wrote, where we can read it."""
+        cl, buffer = self.opened.cl, self.buffers[slot]
+        if not count:
+            return
+        if self.opened.facts.shares_memory:
+            shape, flags = (count,), cl.map_flags.READ
+            array, _ = cl.enqueue_map_buffer(self.queue, buffer, flags, 0, shape, np.uint8)
+            array.base.release(self.queue)
+        else:
+            cl.enqueue_copy(self.queue, _memory(address, count), buffer)
+
+    def _run(self, steps: Sequence[Prepared]) -> None:
+        for step in steps:
+            match step:
+                case Launch():
+                    self._launch(step)
+                case Moved(target, source, count):
+                    self._move(target, source, self.number(count))
+                case Repeated(slot, trips, body):
+                    for turn in range(self.number(trips)):
+                        self.numbers[slot] = turn
+                        self._run(body)
+                case Chosen(condition, then, otherwise):
+                    self._run(then if self._byte(condition) else otherwise)
+
+    def _launch(self, step: Launch) -> None:
+        if step.at != tuple(self.numbers) or not step.groups:
+            self._set_sizes(step)
+        if step.groups:
+            group = self.opened.facts.group
+            shape, inside = (step.groups * group,), (group,)
+            self.opened.cl.enqueue_nd_range_kernel(self.queue, step.kernel, shape, inside)
+
+    def _set_sizes(self, step: Launch) -> None:
+        """The arguments that depend on sizes, and how many groups there are."""
+        known, total = self.opened.facts, self.number(step.total)
+        step.at = tuple(self.numbers)
+        groups = -(-total // known.group)
+        if known.kind == "cpu" and self.number(step.work) < SMALL_WORK:
+            groups = min(groups, 1)
+        elif known.kind == "cpu" or step.scratch:
+            groups = min(groups, known.units * ROUNDS)
+        step.groups = groups
+        each = -(-total // max(1, groups * known.group))
+        numbers = np.array(self.numbers or [0], np.int64).tobytes()
+        if step.scratch * groups * known.group > self.scratch_bytes:
+            self.scratch_bytes = step.scratch * groups * known.group
+            self.scratch = self._new(self.scratch_bytes)
+        last = (numbers, self.scratch, np.int64(total), np.int64(each))
+        for number, value in enumerate(last, step.count):
+            step.kernel.set_arg(number, value)
+
+    def _move(self, target: tuple[int, int], source: tuple[int, int], count: int) -> None:
+        if count:
+            ends = self.buffers[target[0]], self.buffers[source[0]]
+            starts = {"dst_offset": target[1], "src_offset": source[1], "byte_count": count}
+            self.opened.cl.enqueue_copy(self.queue, *ends, **starts)
+
+    def _byte(self, place: tuple[int, int]) -> bool:
+        found = np.empty(1, np.uint8)
+        slot, start = place
+        self.opened.cl.enqueue_copy(self.queue, found, self.buffers[slot], src_offset=start)
+        return bool(found[0])
+
+
+def _memory(address: int, count: int) -> Any:
+    """So many bytes of ours, as an array."""
+    return np.frombuffer(memoryview((ctypes.c_char * count).from_address(address)), np.uint8)
