@@ -404,7 +404,7 @@ def looked_up() -> Work:
     return Work(
         "lookups",
         f"embedding {TOKENS} of {VOCABULARY}x{MODEL}",
-        lambda places, table: ph.embedding(table, places),
+        ph.embedding,
         lambda torch, places, table: torch.nn.functional.embedding(places, table),
         (Given((TOKENS,), PLACES, VOCABULARY), Given((VOCABULARY, MODEL))),
         constants=1,
