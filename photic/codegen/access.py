@@ -1,8 +1,8 @@
 """Indices, conditions between them, loads and stores of a tile statement.
 
-An index that is affine in the lanes with step 1 (loads: or -1) moves whole vectors; any other is
-taken lane by lane, so that no index is beyond what can be printed. A load that is not provably in
-range happens only where the conditions around it hold.
+An index that is affine in the lanes with step 1 moves whole vectors. Loads have operations for
+lanes evenly apart, and for an index computed for each lane; stores are then done lane by lane. A
+load that is not provably in range happens only where the conditions around it hold.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import reduce
 from photic.codegen.frame import Frame, Point, Value
 from photic.codegen.words import Spelled, dim_text
 from photic.ir.dim import Dim, data, substitute, var, variables
-from photic.ir.dtype import BOOL, DType
+from photic.ir.dtype import BOOL, INT64, DType
 from photic.ir.index import Access, Buffer, Expr, data_in
 from photic.loops.layout import offset
 
@@ -42,12 +42,10 @@ def _each_lane(limit: object) -> str:
     return f"for (int {LANE} = 0; {LANE} < {limit}; {LANE}++)"
 
 
-def _lane_by_lane(frame: Frame, dtype: DType, text: str, limit: object, condition: str = "") -> str:
-    """A vector filled in a loop: each lane ``text``, or zero where the condition fails."""
-    kind = frame.words.type(dtype.short, frame.width)
-    name = frame.words.declare(kind, frame.call("splat", dtype.short, "0"))
-    test = f"if ({condition}) " if condition else ""
-    frame.words.line(f"{_each_lane(limit)} {test}{name}[{LANE}] = {text};")
+def _lane_by_lane(frame: Frame, dtype: DType, text: str) -> str:
+    """A vector filled in a loop, each lane with ``text``."""
+    name = frame.words.declare(frame.words.type(dtype.short, frame.width), "{0}")
+    frame.words.line(f"{_each_lane(frame.width)} {name}[{LANE}] = {text};")
     return name
 
 
@@ -92,7 +90,7 @@ def _of_index(
         if even is not None:
             return frame.declare(expr.dtype, frame.width, even(dim(frame, index, point)))
         text = scalar.format(_at_each_lane(frame, index, point))
-        return _lane_by_lane(frame, expr.dtype, text, frame.width)
+        return _lane_by_lane(frame, expr.dtype, text)
 
     return frame.value(frame.in_order(expr.free), expr.dtype, name)
 
@@ -140,28 +138,24 @@ def _element(frame: Frame, buffer: Buffer, place: str) -> str:
 
 
 def _vector_load(frame: Frame, buffer: Buffer, place: Dim, point: Point, allowed: Value) -> str:
-    """The load of one vector: whole, in part, or lane by lane; also with its last lane first."""
+    """The load of one vector: of elements side by side, evenly apart, or anywhere."""
     short, valid, mask = buffer.dtype.short, frame.valid_at(point), allowed.name(point)
-    step, lanes = frame.step(place), mask if frame.is_vector(allowed.over) else ""
-    if step not in (1, -1):
-        text = _element(frame, buffer, _at_each_lane(frame, place, point))
-        condition = f"{mask}[{LANE}]" if lanes else mask
-        return _lane_by_lane(frame, buffer.dtype, text, valid or frame.width, condition)
-
-    def turned(kind: str, text: str) -> str:
-        return frame.call("reverse", kind, text) if step == -1 else text
-
-    if step == -1 and valid:
-        count = frame.call("splat", "i32", valid)
-        inside = frame.call("lt", "i32", frame.call("iota", "i32"), count)
-        lanes, valid = frame.call("and", "bool", lanes, inside) if lanes else inside, ""
-    where = _address(buffer, dim(frame, place, point, frame.width - 1 if step == -1 else 0))
-    text = frame.call("load_part" if valid else "load", short, where, *filter(None, [valid]))
-    if lanes:
-        held = turned("bool", lanes)
-        text = frame.call("load_masked", short, where, held, valid or str(frame.width))
-    text = turned(short, text)
-    if mask and not frame.is_vector(allowed.over):
+    step, is_masked = frame.step(place), frame.is_vector(allowed.over)
+    lanes = mask if is_masked else frame.call("splat", "bool", "-1")
+    some = (lanes, valid or str(frame.width))
+    if step is None:
+        index = _lane_by_lane(frame, INT64, _at_each_lane(frame, place, point))
+        text = frame.call("gather", short, buffer.name, index, *some)
+    else:
+        op, apart = ("load", ()) if step == 1 else ("load_even", (dim_text(step),))
+        where = _address(buffer, dim(frame, place, point))
+        if is_masked or (valid and apart):
+            text = frame.call(f"{op}_masked", short, where, *apart, *some)
+        elif valid:
+            text = frame.call("load_part", short, where, valid)
+        else:
+            text = frame.call(op, short, where, *apart)
+    if mask and not is_masked:
         text = f"{mask} ? {text} : {frame.call('splat', short, '0')}"
     return frame.declare(buffer.dtype, frame.width, text)
 

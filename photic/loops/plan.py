@@ -29,6 +29,7 @@ from photic.loops.target import Machine
 
 REDUCED_WEIGHT = 8  # at most, of a load inside a reduction against one outside
 BROADCAST_COST = 0.25  # of a contiguous load
+EVERY_SECOND = 3.0  # two loads, and a shuffle of both
 WIDE_TILE = 4  # vectors side by side in a tile
 WIDE_ROWS = 8  # of a tile
 PAIR = 4  # rows and columns of a tile whose vectors run along a reduction
@@ -219,7 +220,7 @@ def _access_cost(access: Access, lanes: Var, width: int, constants: frozenset[st
         access.buffer.name in constants and _cut_axis(access, lanes) is not None
     ):
         return 1.0
-    return float(width)
+    return EVERY_SECOND if stride == 2 else float(width)
 
 
 def _place(access: Access) -> Dim:

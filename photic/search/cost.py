@@ -220,8 +220,8 @@ class _TileCost:
         lanes, place, kind = self.tile.lanes, self.place(access), "operations"
         if lanes is None or lanes.axis not in variables(place):
             kind = "scalar operations"
-        elif _step(place, lanes.axis) == 1:
-            whole += PART_CYCLES * (lanes.valid is not None)
+        elif (step := _step(place, lanes.axis)) in (1, 2):
+            whole = whole * (2 * step - 1) + PART_CYCLES * (lanes.valid is not None)
         else:
             whole, kind = LANE_CYCLES * lanes.width, "lanes"
         self.total[kind] += whole * times

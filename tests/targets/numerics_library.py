@@ -82,9 +82,19 @@ class Library:
     ) -> None:
         self._run("store_part", dtype, lanes, array, address, count)
 
-    def gather(self, dtype: str, lanes: int, base: np.ndarray, index: np.ndarray) -> np.ndarray:
+    def gather(
+        self, dtype: str, base: np.ndarray | int, index: np.ndarray, mask: np.ndarray, count: int
+    ) -> np.ndarray:
         out = np.empty(len(index), NUMPY[dtype])
-        self._run("gather", dtype, lanes, base, index, out, len(index))
+        self._run("gather", dtype, len(index), base, index, mask, out, count)
+        return out
+
+    def load_even(
+        self, dtype: str, address: int, step: int, mask: np.ndarray, count: int
+    ) -> np.ndarray:
+        """One vector; all lanes, without a mask, for a count below 0."""
+        out = np.empty(len(mask), NUMPY[dtype])
+        self._run("load_even", dtype, len(mask), address, mask, out, step, count)
         return out
 
     def reverse(self, dtype: str, lanes: int, array: np.ndarray) -> np.ndarray:
@@ -196,14 +206,36 @@ void run_store_part_{name}(const char *a, char *out, long long n) {{
     store_part_{name}(out, load_{name}(a), n);
 }}
 void run_splat_{name}(const {c} *a, char *out) {{ store_{name}(out, splat_{name}({sign}*a)); }}
-void run_gather_{name}(const char *base, const char *index, char *out, long long count) {{
-    for (long long i = 0; i < count; i += {lanes})
-        store_{name}(out + i * {_bytes(dtype)},
-                     gather_{name}(base, load_i64x{lanes}(index + i * 8)));
+"""
+    used = {(o, dtype) for o in ("load", "store", "load_part", "store_part", "splat")}
+    found = [(part, used | {("load", "i64")})]
+    if lanes > 1:
+        found += [_loop("reverse", dtype, lanes, [dtype], dtype), _apart(dtype, lanes)]
+    return found
+
+
+STEPS = (-1, 1, 2, 3, 7)  # between the lanes of load_even
+
+
+def _apart(dtype: str, lanes: int) -> tuple[str, set[tuple[str, str]]]:
+    """Loads of elements that do not lie side by side; steps are constants, as in kernels."""
+    name, mask = f"{dtype}x{lanes}", f"load_boolx{lanes}(mask)"
+    even = "\n".join(
+        f"""    if (step == {step})
+        store_{name}(out, n < 0 ? load_even_{name}(a, {step}) :
+                                  load_even_masked_{name}(a, {step}, {mask}, n));"""
+        for step in STEPS
+    )
+    text = f"""void run_gather_{name}(const char *base, const char *index, const char *mask,
+                       char *out, long long n) {{
+    store_{name}(out, gather_{name}(base, load_i64x{lanes}(index), {mask}, n));
+}}
+void run_load_even_{name}(const char *a, const char *mask, char *out, long long step,
+                          long long n) {{
+{even}
 }}"""
-    used = {(o, dtype) for o in ("load", "store", "load_part", "store_part", "splat", "gather")}
-    backwards = _loop("reverse", dtype, lanes, [dtype], dtype)
-    return [(part, used | {("load", "i64")}), *([backwards] if lanes > 1 else [])]
+    used = {(o, dtype) for o in ("store", "gather", "load_even", "load_even_masked")}
+    return text, used | {("load", "i64"), ("load", "bool")}
 
 
 def _bytes(dtype: str) -> int:

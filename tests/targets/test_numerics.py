@@ -435,15 +435,58 @@ def test_partial_loads_and_stores_never_touch_what_follows(machine, lanes, fence
             assert got[:count].tobytes() == values[:count].tobytes()
 
 
-@LANE
+MANY = pytest.mark.parametrize("lanes", [one for one in LANES if one > 1])
+
+
+@MANY
 @pytest.mark.parametrize("dtype", EVERY)
-def test_gather_reads_elements_by_number(machine, dtype, lanes):
-    base = stored_values(dtype, 100)
-    index = np.random.default_rng(9).integers(0, 100, 4 * lanes)
-    same(machine.gather(dtype, lanes, base, index), base[index])
+def test_gather_reads_elements_by_number_where_it_may(machine, dtype, lanes):
+    rng = np.random.default_rng(9)
+    base, index, mask = (
+        stored_values(dtype, 100),
+        rng.integers(0, 100, lanes),
+        rng.random(lanes) < 0.7,
+    )
+    same(machine.gather(dtype, base, index, mask | True, lanes), base[index])
+    for count in (0, 1, lanes // 2, lanes):
+        reads = mask & (np.arange(lanes) < count)
+        index[~reads] = 1 << 50  # not a place that can be read
+        expected = np.where(reads, base[np.where(reads, index, 0)], np.zeros((), base.dtype))
+        same(machine.gather(dtype, base, index, mask, count), expected)
+        index = rng.integers(0, 100, lanes)
 
 
-@pytest.mark.parametrize("lanes", [one for one in LANES if one > 1])
+@MANY
+@pytest.mark.parametrize("step", library.STEPS)
+@pytest.mark.parametrize("dtype", EVERY)
+def test_evenly_apart_lanes_are_read_and_nothing_past_the_last(machine, dtype, step, lanes, fence):
+    values = stored_values(dtype, (lanes - 1) * abs(step) + 1)
+    size, rng = values.itemsize, np.random.default_rng(lanes)
+    start = fence - values.nbytes
+    machine.store_part(dtype, lanes, values, start, 0)
+    ctypes.memmove(start, values.tobytes(), values.nbytes)
+    first = start if step > 0 else fence - size
+    expected = values[::step] if step > 0 else values[::-1]
+    every = np.ones(lanes, bool)
+    same(machine.load_even(dtype, first, step, every, -1), expected)
+    for count in (0, 1, lanes - 1, lanes):
+        reads = (rng.random(lanes) < 0.7) & (np.arange(lanes) < count)
+        last = int(np.flatnonzero(reads)[-1]) if reads.any() else 0
+        if step > 0:  # the last lane that is read is the last element before the fence
+            first = fence - size * (last * step + 1)
+            ctypes.memmove(first, values[: last * step + 1].tobytes(), size * (last * step + 1))
+            found = values[: last * step + 1 : step]
+        else:
+            found = expected[: last + 1]
+        whole = np.zeros(lanes, values.dtype)
+        whole[: last + 1] = found
+        same(
+            machine.load_even(dtype, first, step, reads, count),
+            np.where(reads, whole, np.zeros_like(whole)),
+        )
+
+
+@MANY
 @pytest.mark.parametrize("dtype", EVERY)
 def test_reverse_gives_the_last_lane_first(machine, dtype, lanes):
     values = stored_values(dtype, 4 * lanes)

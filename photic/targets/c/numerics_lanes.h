@@ -66,9 +66,17 @@ INLINE $T load_masked_$T(const void *p, $B lanes, i64x1 n) {
 //: store_part : bool : any
 INLINE void store_part_$T(void *p, $T v, i64x1 n) { store_part_u8x$L(p, cast_bool_u8x$L(v), n); }
 
-//: gather : bool : any
-INLINE $T gather_$T(const void *base, i64x$L index) {
-    return cast_u8_$T(gather_u8x$L(base, index));
+//: gather : bool : many
+INLINE $T gather_$T(const void *base, i64x$L index, $B lanes, i64x1 n) {
+    return cast_u8_$T(gather_u8x$L(base, index, lanes, n));
+}
+
+//: load_even : bool : many
+INLINE $T load_even_$T(const void *p, i64x1 step) { return cast_u8_$T(load_even_u8x$L(p, step)); }
+
+//: load_even_masked : bool : many
+INLINE $T load_even_masked_$T(const void *p, i64x1 step, $B lanes, i64x1 n) {
+    return cast_u8_$T(load_even_masked_u8x$L(p, step, lanes, n));
 }
 
 //: load : ALL : any
@@ -141,18 +149,65 @@ INLINE void store_part_$T(void *p, $T v, i64x1 n) {
 #endif
 }
 
-//: gather : ALL : one
-INLINE $T gather_$T(const void *base, i64x$L index) {
+// Only lanes below n where the mask is set are read.
+//: gather : ALL : many
+INLINE $T gather_$T(const void *base, i64x$L index, $B lanes, i64x1 n) {
     typedef $E element __attribute__((aligned(1), may_alias));
-    return ((const element *)base)[index];
+#if GATHERED_$BITS
+    typedef _Bool mask __attribute__((ext_vector_type($L)));
+    __asm__("" : "+r"(n));
+    return __builtin_masked_gather(__builtin_convertvector(iota_i32x$L() < (i32x$L)(int)n, mask) &
+                                       __builtin_convertvector(lanes, mask),
+                                   index, (const element *)base, ($T)(0));
+#else
+    $T v = ($T)(0);
+    for (int i = 0; i < $L; i++) if (i < n && lanes[i]) v[i] = ((const element *)base)[index[i]];
+    return v;
+#endif
 }
 
-//: gather : ALL : many
-INLINE $T gather_$T(const void *base, i64x$L index) {
+// Lane i is element i*step. Two vectors hold every second one, and end with the last.
+//: load_even : ALL : many
+INLINE $T load_even_$T(const void *p, i64x1 step) {
     typedef $E element __attribute__((aligned(1), may_alias));
-    $T v = ($T)(0);
-    for (int i = 0; i < $L; i++) v[i] = ((const element *)base)[index[i]];
-    return v;
+    const element *at = p;
+    if (__builtin_constant_p(step) && step == -1) return reverse_$T(load_$T(at - ($L - 1)));
+    if (__builtin_constant_p(step) && step == 2) {
+        $T a = load_$T(at), b = load_$T(at + ($L - 1)), v;
+        for (int i = 0; i < $L / 2; i++) {
+            v[i] = a[2 * i];
+            v[i + $L / 2] = b[2 * i + 1];
+        }
+        return v;
+    }
+    return gather_$T(p, iota_i64x$L() * step, splat_$B(-1), $L);
+}
+
+//: load_even_masked : ALL : many
+INLINE $T load_even_masked_$T(const void *p, i64x1 step, $B lanes, i64x1 n) {
+    typedef $E element __attribute__((aligned(1), may_alias));
+    const element *at = p;
+    if (__builtin_constant_p(step) && step == -1) {
+        const $B held = reverse_$B(lanes & (iota_i32x$L() < (i32x$L)(int)n));
+        return reverse_$T(load_masked_$T(at - ($L - 1), held, $L));
+    }
+#if MASKED_$BITS
+    if (__builtin_constant_p(step) && step == 2) {
+        const $B held = lanes & (iota_i32x$L() < (i32x$L)(int)n);
+        $B low = ($B)(0), high = ($B)(0);
+        for (int i = 0; i < $L / 2; i++) {
+            low[2 * i] = held[i];
+            high[2 * i] = held[i + $L / 2];
+        }
+        $T a = load_masked_$T(at, low, $L), b = load_masked_$T(at + $L, high, $L), v;
+        for (int i = 0; i < $L / 2; i++) {
+            v[i] = a[2 * i];
+            v[i + $L / 2] = b[2 * i];
+        }
+        return v;
+    }
+#endif
+    return gather_$T(p, iota_i64x$L() * step, lanes, n);
 }
 
 // ---- comparison, masks, choice ------------------------------------------------------------
