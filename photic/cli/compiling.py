@@ -19,7 +19,7 @@ from photic.cli.onnx_file import ONNX_SUFFIX, Dims, onnx_program
 from photic.cli.options import Context, Search, SearchSeed
 from photic.cli.progress import progress
 from photic.cli.show import showing
-from photic.cli.table import quantity
+from photic.cli.table import counted, quantity
 from photic.cli.tune import searched
 
 if TYPE_CHECKING:
@@ -169,7 +169,6 @@ def read_constants(path: Path | None) -> Mapping[str, Array]:
 def described(program: Program) -> str:
     """``12 kernels, 3.4 MB of constants; 240 candidates in 30.1 s (out of time)``."""
     report = program.report
-    count = len(report.kernels)
-    kernels = f"{count} kernel" if count == 1 else f"{count} kernels"
+    kernels = counted(len(report.kernels), "kernel")
     text = f"{kernels}, {quantity(program.constant_bytes, 'B')} of constants"
     return f"{text}; {searched(report)}" if report.candidates else text

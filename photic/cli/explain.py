@@ -1,7 +1,7 @@
-"""``photic explain``: what a compiled program consists of.
+"""``photic explain``: what a compiled program consists of, and how it came to be.
 
-Kernels with their share of the time, their arithmetic and bytes, and the rules that made them; the
-nest and the source of single ones.
+Kernels with their share of the time and of what the machine can do, their arithmetic and bytes, and
+the rules that made them; what the search tried; the nest and the source of single ones.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from photic.base.errors import BadArgument
+from photic.base.errors import BadArgument, PhoticError
 from photic.cli.ending import endings
 from photic.cli.progress import progress
 from photic.cli.show import showing
-from photic.cli.table import duration, quantity, table
+from photic.cli.table import counted, duration, quantity, table
 
 if TYPE_CHECKING:
     from photic.cli.roofs import Roofs
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 MODEL_SUFFIX, PROGRAM_SUFFIX = ".gguf", ".photic"
 MODEL_CONFIG = "config.json"  # of a folder that holds a model's weights
 GIGA, MEGA = 1e9, 1e6
+AS_WRITTEN = "as written"  # the kind of kernels that no rule led to
 MOST_NEAR = 5  # names in the message about one that is unknown
 
 What = Annotated[
@@ -43,12 +44,14 @@ Html = Annotated[
 
 
 def explain(what: What, source: Source = False, kernel: Kernel = None, html: Html = None) -> None:
-    """Show the kernels of a compiled program.
+    """Show the kernels of a compiled program, and what the search for them tried.
 
     For each kernel, those first that take most of the time: how many calls a run of the program
-    makes, their share of the time, the time, arithmetic and bytes of one call, and the rules that
-    led to it. Times are of sizes in the middle of their ranges, arithmetic and bytes of the
-    largest. Shares are of measured times where every kernel has one, else of predicted ones.
+    makes, their share of the time, the time, arithmetic and bytes of one call, its share of the
+    ceiling (what the limit allows at most, measured here), that limit, and the rules that led to
+    it. Arithmetic and bytes are of the largest sizes, measured times the means over several,
+    predicted ones of those in the middle. Shares are of measured times where every kernel has
+    one, else of predicted ones.
 
     \b
     Examples:
@@ -98,11 +101,13 @@ def write_page(programs: Mapping[str, Program], part: str, file: Path) -> None:
         kernels, every = chosen(program, part), program.report.kernels
         kind = "measured" if is_measured(every) else "predicted"
         roofs = roofs_here(program)
+        rows = [row(one, every, roofs, kinds_of(program)) for one in kernels]
         shares = [share(one, every) for one in kernels]
-        shown.append(Shown(name, program, kernels, shares, kind, roofs))
+        words = roofs_text(roofs)
+        shown.append(Shown(name, program, kernels, shares, HEADS, rows, kind, roofs, words))
     with write_errors(file):
         write_out(file, page(shown).encode())
-    print(f"{file}: {len(shown)} programs")
+    print(f"{file}: {counted(len(shown), 'program')}")
 
 
 def chosen(program: Program, part: str) -> Sequence[KernelReport]:
@@ -123,18 +128,22 @@ def chosen(program: Program, part: str) -> Sequence[KernelReport]:
 
 
 def explanation(name: str, program: Program, kernels: Sequence[KernelReport]) -> Iterator[str]:
-    """A summary of the program, then a table of some of its kernels."""
+    """A summary of the program, a table of some of its kernels, and what was tried for them."""
+    from photic.cli.rejected import search_lines
+
     every = program.report.kernels
     kind = "measured" if is_measured(every) else "predicted"
-    roofs = roofs_here(program)
-    yield f"{name}: {len(every)} kernels"
+    roofs, kinds = roofs_here(program), kinds_of(program)
+    yield f"{name}: {counted(len(every), 'kernel')}"
     yield f"  constants: {quantity(program.constant_bytes, 'B')}"
     yield f"  arena and scratch: {quantity(program.peak_bytes, 'B')}"
     yield f"  shares are of {kind} times"
-    yield "  limits are by the cost model's figures for this machine"
+    yield f"  {roofs_text(roofs)}"
     yield ""
-    heads = ("kernel", "calls", "share", "measured", "predicted", "GFLOP", "MB", "limit", "rules")
-    yield table(heads, [row(kernel, every, roofs) for kernel in kernels])
+    if kernels:
+        yield table(HEADS, [row(kernel, every, roofs, kinds) for kernel in kernels])
+        yield ""
+    yield from search_lines(program.artifact.making, frozenset(one.name for one in kernels))
     yield ""
 
 
@@ -144,16 +153,45 @@ def is_measured(kernels: Sequence[KernelReport]) -> bool:
 
 
 def roofs_here(program: Program) -> Roofs:
-    """The roofs of this machine, as the program's target sees it."""
+    """The roofs of this machine; those of the cost model where they cannot be measured."""
+    from photic.cli.ceilings import measured_roofs
     from photic.cli.roofs import roofs_of
     from photic.targets.registry import target_named
 
-    return roofs_of(target_named(program.artifact.target).machine())
+    try:
+        return measured_roofs()
+    except (PhoticError, MemoryError):
+        return roofs_of(target_named(program.artifact.target).machine())
 
 
-def row(kernel: KernelReport, every: Sequence[KernelReport], roofs: Roofs) -> tuple[str, ...]:
-    from photic.cli.roofs import limit
+def roofs_text(roofs: Roofs) -> str:
+    """What can be done at most, in a line."""
+    levels = ", ".join(f"{quantity(one.rate, 'B/s')} from {one.name}" for one in roofs.levels)
+    source = "measured now" if roofs.is_measured else "by the cost model, not measured"
+    return f"ceilings, {source}: {quantity(roofs.flops, 'flop/s')} in float32, {levels}"
 
+
+HEADS = (
+    "kernel",
+    "calls",
+    "share",
+    "measured",
+    "predicted",
+    "GFLOP",
+    "MB",
+    "ceiling",
+    "limit",
+    "rules",
+)
+
+
+def row(
+    kernel: KernelReport, every: Sequence[KernelReport], roofs: Roofs, kinds: Mapping[str, str]
+) -> tuple[str, ...]:
+    """``HEADS`` of a kernel."""
+    from photic.cli.roofs import limit, reached
+
+    part = reached(kernel, roofs)
     return (
         kernel.name,
         str(kernel.calls),
@@ -162,9 +200,24 @@ def row(kernel: KernelReport, every: Sequence[KernelReport], roofs: Roofs) -> tu
         "-" if kernel.predicted_seconds is None else duration(kernel.predicted_seconds),
         f"{kernel.flops / GIGA:.3g}",
         f"{kernel.bytes / MEGA:.3g}",
+        "-" if part is None else f"{part:.0%}",
         limit(kernel, roofs),
-        ", ".join(kernel.rules) or "-",
+        chain(kernel, kinds),
     )
+
+
+def kinds_of(program: Program) -> Mapping[str, str]:
+    """Which choice of values led to each kernel that a search was about."""
+    making = program.artifact.making
+    return {} if making is None else {name: kind for name, _, kind in making.regions}
+
+
+def chain(kernel: KernelReport, kinds: Mapping[str, str]) -> str:
+    """The rules that led from the values as written to a kernel."""
+    if kernel.rules:
+        return " > ".join(kernel.rules)
+    kind = kinds.get(kernel.name, AS_WRITTEN)
+    return kind if kind == AS_WRITTEN else f"{kind}, rules not looked for in time"
 
 
 def share(kernel: KernelReport, every: Sequence[KernelReport]) -> float:

@@ -1,55 +1,57 @@
 """A compiled program as one page of HTML, for ``photic explain --html``.
 
 The page needs no network and no other file; all text from the program is escaped. It shows what the
-report and the saved program hold, and names what they do not: it invents no figure. Kernels are
+report and the saved program hold, and says what they do not: it invents no figure. Kernels are
 drawn once each, however often they are called.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
+from photic.cli.page_graph import graph_picture
+from photic.cli.page_memory import memory_picture
+from photic.cli.page_parts import MOST_OPEN, collapsed, facts, note, numbered, table
+from photic.cli.page_roofline import roofline
+from photic.cli.page_search import candidates_picture, growth_picture
 from photic.cli.page_style import SCRIPT, STYLE
-from photic.cli.page_svg import Bar, bars, roofline
-from photic.cli.roofs import Roofs, at_most, limit, speed
-from photic.cli.table import duration, quantity
+from photic.cli.page_svg import Bar, bars
+from photic.cli.roofs import Roofs, speed
+from photic.cli.table import counted, quantity
 
 if TYPE_CHECKING:
     from photic.storage.artifact import KernelReport
+    from photic.storage.making import Making
     from photic.tensor.program import Program
 
-NOT_KEPT = (
-    ("The graph as written", "a saved program holds kernels, no graph"),
-    ("Matches of rules in the e-graph", "they are counted while a search runs, and not saved"),
-    ("Candidates over time", "a tuning record holds the winner and how many it was chosen from"),
-    (
-        "Rejected candidates and why",
-        "a failed check is told while a search runs, a lost race is not; neither is saved",
-    ),
-    ("Each buffer's place in the arena", "a saved program holds the plan's totals"),
-)
-"""What the page would show were it kept."""
+OLDER = "Not kept in files of this older version; compile and save the program again."
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A program as the page shows it; shares are 0 to 1, one for each kernel."""
+    """A program as the page shows it; shares (0 to 1) and rows of the table, one for each kernel.
+
+    ``kind`` says of which times the shares are, ``ceilings`` what the roofs are, in words.
+    """
 
     name: str
     program: Program
     kernels: Sequence[KernelReport]
     shares: Sequence[float]
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
     kind: str
     roofs: Roofs
+    ceilings: str
 
 
 def page(programs: Sequence[Shown]) -> str:
     """The whole document."""
-    body = "\n".join(map(_program, programs))
+    body = "\n".join(_program(one, number) for number, one in enumerate(programs))
     title = escape("photic: " + ", ".join(one.name for one in programs))
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -59,105 +61,84 @@ def page(programs: Sequence[Shown]) -> str:
     )
 
 
-def _program(shown: Shown) -> str:
+def _program(shown: Shown, number: int) -> str:
+    """The sections, after a line of links to them."""
+    links = "".join(
+        f'<a href="#{name}-{number}">{escape(title)}</a>' for name, title, _ in SECTIONS
+    )
     sections = (
-        f'<section data-section="{name}"><h2>{escape(title)}</h2>{make(shown)}</section>'
+        f'<section data-section="{name}" id="{name}-{number}"><h2>{escape(title)}</h2>'
+        f"{make(shown)}</section>"
         for name, title, make in SECTIONS
     )
-    return f"<article><h1>{escape(shown.name)}</h1>" + "\n".join(sections) + "</article>"
+    head = f"<h1>{escape(shown.name)}</h1><nav>{links}</nav>"
+    return f"<article>{head}" + "\n".join(sections) + "</article>"
 
 
 def _summary(shown: Shown) -> str:
     program, report = shown.program, shown.program.report
-    facts = {
-        "kernels": str(len(shown.kernels)),
-        "calls in a run": str(sum(one.calls for one in shown.kernels)),
-        "constants": quantity(program.constant_bytes, "B"),
-        "arena and scratch": quantity(program.peak_bytes, "B"),
-        "times": shown.kind,
-        "candidates": str(report.candidates) if report.candidates else "none searched here",
-    }
-    return _facts(facts)
+    searched = f"{report.candidates} ({report.stopped})"
+    return facts(
+        {
+            "kernels": str(len(shown.kernels)),
+            "calls in a run": str(sum(one.calls for one in shown.kernels)),
+            "constants": quantity(program.constant_bytes, "B"),
+            "arena and scratch": quantity(program.peak_bytes, "B"),
+            "times": shown.kind,
+            "candidates": searched if report.candidates else "none searched here",
+        }
+    )
 
 
 def _kernels(shown: Shown) -> str:
-    heads = (
-        "kernel",
-        "calls",
-        "share",
-        "measured",
-        "predicted",
-        "flops",
-        "bytes",
-        "limit",
-        "rules",
-    )
-    rows = [_row(one, share, shown) for one, share in zip(shown.kernels, shown.shares, strict=True)]
-    note = (
+    words = (
         f"Shares are of {shown.kind} times. Arithmetic and bytes are of one call at the largest "
-        "sizes. The limit compares a kernel's arithmetic a byte with the roofs below."
+        "sizes. The ceiling is the share reached of what the limit allows at most, where the time "
+        "was measured; little of it means that neither arithmetic nor memory binds. Rules are "
+        "those without any of which the kernel is not found."
     )
-    return _note(note) + _collapsed(f"{len(rows)} kernels", _table(heads, rows), len(rows))
-
-
-def _row(kernel: KernelReport, share: float, shown: Shown) -> tuple[str, ...]:
-    return (
-        kernel.name,
-        str(kernel.calls),
-        f"{share:.1%}",
-        "-" if kernel.seconds is None else duration(kernel.seconds),
-        "-" if kernel.predicted_seconds is None else duration(kernel.predicted_seconds),
-        quantity(kernel.flops, ""),
-        quantity(kernel.bytes, "B"),
-        limit(kernel, shown.roofs),
-        ", ".join(kernel.rules) or "as written",
-    )
+    rows = table(shown.heads, shown.rows)
+    title = counted(len(shown.rows), "kernel")
+    return note(words) + collapsed(title, rows, is_open=len(shown.rows) <= MOST_OPEN)
 
 
 def _roofline(shown: Shown) -> str:
-    is_symbolic = bool(shown.program.artifact.sizes)
-    place = at_most if is_symbolic else speed
-    known = [
-        (one.name, *found)
-        for one in shown.kernels
-        if (found := place(one, shown.roofs)) is not None
-    ]
-    left_out = len(shown.kernels) - len(known)
-    note = "The roofs are the cost model's, for all cores of this machine; they are not measured. "
-    if is_symbolic:
-        note += (
-            "With symbolic sizes, times are of the middle of the ranges and arithmetic of their "
-            "ends, which gives no speed: each kernel lies on the roof, at its arithmetic a byte. "
-        )
+    left_out = sum(speed(one) is None for one in shown.kernels)
+    words = shown.ceilings[0].upper() + shown.ceilings[1:] + ". "
+    words += "The larger a point, the larger its share of the time; hollow ones were not measured."
     if left_out:
-        note += f"Kernels without time, arithmetic or bytes are left out: {left_out}."
-    return _note(note) + roofline(known, shown.roofs)
+        words += f" Kernels without time, arithmetic or bytes are left out: {left_out}."
+    return note(words) + roofline(shown.kernels, shown.shares, shown.roofs)
 
 
 def _rules(shown: Shown) -> str:
     counts = Counter(rule for one in shown.kernels for rule in one.rules)
     if not counts:
-        return _note("Every kernel is as written: no rule led to one.")
-    found = [Bar(name, count, f"{count} kernels") for name, count in counts.most_common()]
-    return _note("The kernels that each rule is needed for.") + bars(found)
+        return note("Every kernel is as written: no rule led to one.")
+    found = [Bar(name, n, counted(n, "kernel")) for name, n in counts.most_common()]
+    return note("The kernels that each rule is needed for.") + bars(found)
+
+
+def _of_making(make: Callable[[Making], str]) -> Callable[[Shown], str]:
+    """A section of what is kept of the making, or that nothing is."""
+
+    def section(shown: Shown) -> str:
+        making = shown.program.artifact.making
+        return note(OLDER) if making is None else make(making)
+
+    return section
 
 
 def _memory(shown: Shown) -> str:
-    artifact, program = shown.program.artifact, shown.program
-    sizes = (
-        ("constants", program.constant_bytes),
-        ("temporaries apart", artifact.buffer_bytes),
-        ("arena", artifact.arena_bytes),
-        ("least possible arena", artifact.least_bytes),
-        ("scratch of a thread", artifact.scratch_bytes),
-    )
-    return bars([Bar(name, size, quantity(size, "B")) for name, size in sizes])
+    from photic.storage.making import Making
+
+    return memory_picture(shown.program, shown.program.artifact.making or Making())
 
 
 def _sources(shown: Shown) -> str:
     parts = (
-        f"<details><summary>{escape(one.name)}</summary><h3>Nest</h3><pre>{escape(one.nest)}</pre>"
-        f"<h3>Source</h3><pre>{escape(one.source)}</pre></details>"
+        f"<details><summary>{escape(one.name)}</summary><h3>Nest</h3>{numbered(one.nest)}"
+        f"<h3>Source</h3>{numbered(one.source)}</details>"
         for one in shown.kernels
     )
     find = (
@@ -166,49 +147,14 @@ def _sources(shown: Shown) -> str:
     return find + "\n".join(parts)
 
 
-def _missing(shown: Shown) -> str:
-    matches = shown.program.report.matches
-    counts = _counts(matches) if matches else ""
-    return counts + _facts(dict(NOT_KEPT))
-
-
-def _counts(matches: Mapping[str, int]) -> str:
-    order = sorted(matches.items(), key=lambda one: (-one[1], one[0]))
-    return bars([Bar(name, count, str(count)) for name, count in order if count])
-
-
-def _facts(facts: Mapping[str, str]) -> str:
-    rows = (f"<div><dt>{escape(k)}</dt><dd>{escape(v)}</dd></div>" for k, v in facts.items())
-    return f"<dl>{''.join(rows)}</dl>"
-
-
-def _table(heads: Iterable[str], rows: Iterable[Sequence[str]]) -> str:
-    head = "".join(f'<th scope="col">{escape(one)}</th>' for one in heads)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
-    )
-    inside = f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
-    return f'<div class="wide"><table>{inside}</table></div>'
-
-
-MOST_OPEN = 40  # rows of a table that is shown without a click
-
-
-def _collapsed(title: str, content: str, count: int) -> str:
-    opened = " open" if count <= MOST_OPEN else ""
-    return f"<details{opened}><summary>{escape(title)}</summary>{content}</details>"
-
-
-def _note(text: str) -> str:
-    return f"<p>{escape(text)}</p>"
-
-
 SECTIONS: tuple[tuple[str, str, Callable[[Shown], str]], ...] = (
     ("summary", "Summary", _summary),
     ("kernels", "Kernels", _kernels),
     ("roofline", "Roofline", _roofline),
     ("rules", "Rules behind the kernels", _rules),
-    ("memory", "Memory", _memory),
+    ("graph", "The graph", _of_making(graph_picture)),
+    ("candidates", "Candidates over time", _of_making(candidates_picture)),
+    ("growth", "Growth of the e-graph", _of_making(growth_picture)),
+    ("memory", "Memory plan", _memory),
     ("sources", "Nests and sources", _sources),
-    ("missing", "Search, and what is not kept", _missing),
 )

@@ -1,11 +1,12 @@
-"""Which of arithmetic and memory limits a kernel, by the cost model's figures for a machine.
+"""Which of arithmetic and memory limits a kernel, and how near it comes to that limit.
 
-Nothing is measured: the roofs are what the cost model reckons with. Their ratio tells the limit;
-their heights are no promise of a speed.
+The roofs are measured where they can be (``ceilings.py``), else they are what the cost model
+reckons with: then their ratio tells the limit, and their heights are no promise of a speed.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,46 +21,66 @@ FUSED = 2  # a multiplication and an addition in one instruction
 
 
 @dataclass(frozen=True, slots=True)
+class Level:
+    """A cache or memory: the bytes that it holds, and those that can be read in a second."""
+
+    name: str
+    size: float
+    rate: float
+
+
+@dataclass(frozen=True, slots=True)
 class Roofs:
-    """The most flops and the most bytes of memory in a second, of all cores."""
+    """The most flops in a second, and the levels from the smallest on, of all cores."""
 
     flops: float
-    bytes: float
+    levels: tuple[Level, ...]
+    is_measured: bool
 
-    @property
-    def ridge(self) -> float:
-        """The flops a byte from which arithmetic is the limit."""
-        return self.flops / self.bytes
+    def level(self, size: float) -> Level:
+        """The smallest level that holds so many bytes."""
+        return next((one for one in self.levels if size <= one.size), self.levels[-1])
 
 
 def roofs_of(machine: Machine) -> Roofs:
     """The cost model's roofs for float32."""
     cycles = CYCLES_PER_SECOND * machine.cores
     lanes = machine.vector_bytes / FLOAT_BYTES
-    return Roofs(
-        cycles * lanes * FUSED / (INSTRUCTION * WEIGHTS["operations"]),
-        cycles * LINE_BYTES / WEIGHTS["far next lines"],
-    )
+    rate = cycles * LINE_BYTES / WEIGHTS["far next lines"]
+    flops = cycles * lanes * FUSED / (INSTRUCTION * WEIGHTS["operations"])
+    return Roofs(flops, (Level("memory", math.inf, rate),), False)
+
+
+def least_seconds(flops: float, size: float, roofs: Roofs) -> tuple[float, str]:
+    """The seconds that so many flops and bytes take at least, and what limits them."""
+    level = roofs.level(size)
+    arithmetic, memory = flops / roofs.flops, size / level.rate
+    return (arithmetic, "arithmetic") if arithmetic > memory else (memory, level.name)
 
 
 def limit(kernel: KernelReport, roofs: Roofs) -> str:
-    """``arithmetic`` or ``memory``; ``-`` for a kernel that does neither."""
+    """``arithmetic`` or a level of memory; ``-`` for a kernel that does nothing."""
     if kernel.flops <= 0 and kernel.bytes <= 0:
         return "-"
-    return "arithmetic" if kernel.flops > roofs.ridge * kernel.bytes else "memory"
+    return least_seconds(kernel.flops, kernel.bytes, roofs)[1]
 
 
-def at_most(kernel: KernelReport, roofs: Roofs) -> tuple[float, float] | None:
-    """Flops a byte, and the most flops a second under the roofs; None where there are none."""
-    if kernel.flops <= 0 or kernel.bytes <= 0:
+def reached(kernel: KernelReport, roofs: Roofs) -> float | None:
+    """The part of the roof that a measured kernel reaches; None where it is not known."""
+    done = timed(kernel)
+    if not kernel.seconds or done is None or not roofs.is_measured:
         return None
-    intensity = kernel.flops / kernel.bytes
-    return intensity, min(roofs.flops, intensity * roofs.bytes)
+    return least_seconds(*done, roofs)[0] / kernel.seconds
 
 
-def speed(kernel: KernelReport, _: Roofs) -> tuple[float, float] | None:
-    """Flops a byte and flops a second; None where one of them is not known."""
-    seconds = kernel.seconds or kernel.predicted_seconds
-    if not seconds or kernel.flops <= 0 or kernel.bytes <= 0:
+def timed(kernel: KernelReport) -> tuple[float, float] | None:
+    """The flops and bytes of a call at the sizes that its time is of; None for none of them."""
+    return kernel.timed if kernel.timed is not None and max(kernel.timed) > 0 else None
+
+
+def speed(kernel: KernelReport) -> tuple[float, float] | None:
+    """Flops a byte and flops a second as measured, else as predicted; None where unknown."""
+    seconds, done = kernel.seconds or kernel.predicted_seconds, timed(kernel)
+    if not seconds or done is None or min(done) <= 0:
         return None
-    return kernel.flops / kernel.bytes, kernel.flops / seconds
+    return done[0] / done[1], done[0] / seconds

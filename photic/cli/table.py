@@ -46,3 +46,8 @@ def duration(seconds: float) -> str:
         return "0 s"
     unit, size = next((one for one in _DURATIONS if seconds >= one[1]), _DURATIONS[-1])
     return f"{seconds / size:.3g} {unit}"
+
+
+def counted(count: int, what: str, many: str = "") -> str:
+    """``1 kernel``, ``2 kernels``; ``many`` where that is not written with an s."""
+    return f"{count} {what if count == 1 else many or what + 's'}"

@@ -21,7 +21,7 @@ from photic.cli.errors import FileLine
 from photic.cli.options import Context, Search, SearchSeed
 from photic.cli.progress import progress
 from photic.cli.show import showing
-from photic.cli.table import duration, table
+from photic.cli.table import counted, duration, table
 from photic.cli.watch import HEADS, Watch
 
 if TYPE_CHECKING:
@@ -99,7 +99,8 @@ def summary(name: str, report: Report, watch: Watch) -> Iterator[str]:
 
 def searched(report: Report) -> str:
     """``412 candidates in 60.3 s (out of time)``."""
-    return f"{report.candidates} candidates in {duration(report.seconds)} ({report.stopped})"
+    candidates = counted(report.candidates, "candidate")
+    return f"{candidates} in {duration(report.seconds)} ({report.stopped})"
 
 
 # --- moving records -------------------------------------------------------------------------
@@ -122,7 +123,7 @@ def export(file: str) -> None:
         sys.stdout.write(text.getvalue())
     else:
         write_out(Path(file), text.getvalue().encode())
-        print(f"{file}: {counted(count)} written")
+        print(f"{file}: {counted(count, 'record')} written")
 
 
 def import_(file: str) -> None:
@@ -142,11 +143,7 @@ def import_(file: str) -> None:
         raise FileLine(path=file, **fields) from None
     if problems:
         raise FileUnwritable(path=path, what="records", problem=problems[0])
-    print(f"{file}: {counted(count)} read")
-
-
-def counted(count: int) -> str:
-    return f"{count} record" if count == 1 else f"{count} records"
+    print(f"{file}: {counted(count, 'record')} read")
 
 
 def lines_of(file: str) -> list[str]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from photic.base.trace import Event
-from photic.cli.table import duration
+from photic.cli.table import counted, duration
 
 
 @dataclass(slots=True)
@@ -70,7 +70,8 @@ class Watch:
         """``240 candidates in 3 of 12 regions``."""
         if not self.regions:
             return "preparing"
-        return f"{self.candidates} candidates in {len(self.regions)} of {self.groups} regions"
+        candidates = counted(self.candidates, "candidate")
+        return f"{candidates} in {len(self.regions)} of {self.groups} regions"
 
     def times(self, now: float) -> str:
         """``41 s left, until 14:03:22``; past that, ``finishing``."""
@@ -88,7 +89,7 @@ class Watch:
             best = "not timed yet"
             if region.best is not None:
                 best = f"{region.seconds}, {region.gain} as fast as before"
-            parts.insert(0, f"region {region.name} ({stores(region.stores)}): {best}")
+            parts.insert(0, f"region {region.name} ({counted(region.stores, 'store')}): {best}")
         return "Searching: " + "; ".join(parts)
 
     def rows(self) -> Sequence[tuple[str, ...]]:
@@ -99,10 +100,6 @@ class Watch:
 
 
 HEADS = ("region", "stores", "turns", "best", "as fast as before")
-
-
-def stores(count: int) -> str:
-    return f"{count} store" if count == 1 else f"{count} stores"
 
 
 def _count(value: object) -> int:

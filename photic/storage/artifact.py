@@ -29,7 +29,8 @@ class KernelReport:
     """One kernel as ``program.report`` shows it.
 
     ``flops`` and ``bytes`` are estimates for one call at the largest sizes; ``seconds`` is None
-    until measured; ``rules`` names the rewrites that led to it.
+    until measured; ``rules`` names the rewrites that led to it. ``timed`` are the flops and bytes
+    of a call at the sizes that ``seconds`` is the mean of; None in files of an older version.
     """
 
     name: str
@@ -41,6 +42,7 @@ class KernelReport:
     seconds: float | None
     predicted_seconds: float | None
     rules: tuple[str, ...]
+    timed: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

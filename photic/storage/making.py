@@ -68,7 +68,8 @@ class Grown:
 
 @dataclass(frozen=True, slots=True)
 class Making:
-    """All of it. ``regions`` says for kernels that a search was about of which region they are.
+    """All of it. ``regions`` says for kernels that a search was about, now or earlier, of which
+    region they are, and which choice of values led to them (as ``kind`` of a candidate).
 
     ``outputs`` are the numbers of nodes with the names that users know; ``steps`` name what the
     program runs, in order; ``matches`` count how often each rule found something, in all regions.
@@ -78,7 +79,7 @@ class Making:
     outputs: tuple[tuple[str, int], ...] = ()
     steps: tuple[str, ...] = ()
     placed: tuple[Placed, ...] = ()
-    regions: tuple[tuple[str, str], ...] = ()
+    regions: tuple[tuple[str, str, str], ...] = ()
     tried: tuple[Tried, ...] = ()
     grown: tuple[Grown, ...] = ()
     matches: tuple[tuple[str, int], ...] = ()
@@ -179,7 +180,7 @@ READERS: Mapping[str, Callable[[object], Any]] = {
     "outputs": COUNTED,
     "steps": _rows(_text),
     "placed": _rows(_record(Placed, _text, _count, _count, _count, _count)),
-    "regions": _rows(_record(_pair, _text, _text)),
+    "regions": _rows(_record(lambda *each: each, _text, _text, _text)),
     "tried": _rows(_record(Tried, _text, _count, _number, _maybe, _text, _count, _text, _text)),
     "grown": _rows(_record(Grown, _text, _count, _count, _text, COUNTED)),
     "matches": COUNTED,

@@ -8,12 +8,14 @@ from photic.codegen.clike import scratch_stride
 from photic.compiler.compile import complete, prepared
 from photic.compiler.passes import NOTHING_FOUND, Compilation
 from photic.forms.nest_text import print_nest
-from photic.ir.dim import bounds, mul, product
+from photic.ir.dim import Dim, add, bounds, mul, product, symbols
 from photic.ir.graph import Graph
+from photic.ir.nest import Nest
 from photic.ir.program import Kernel, Place, Repeat, all_steps, named_places
 from photic.search.cost import seconds
 from photic.storage.artifact import Argument, Artifact, KernelReport
 from photic.targets.registry import Target
+from photic.tuning.trial import number_at, points_at
 
 
 def make_artifact(graph: Graph, target: Target) -> Artifact:
@@ -71,6 +73,19 @@ def _reports(state: Compilation) -> tuple[KernelReport, ...]:
             seconds=known.seconds,
             predicted_seconds=seconds((one,), state.machine),
             rules=known.rules,
+            timed=_timed(one),
         )
         for one, known in found
+    )
+
+
+def _timed(nest: Nest) -> tuple[float, float]:
+    """Flops and bytes of a call, as the means over the sizes at which kernels are measured."""
+    size: Dim = 0
+    for one in nest.parameters:
+        size = add(size, mul(product(one.shape), one.dtype.bytes))
+    points = points_at(sorted(symbols(nest.work) | symbols(size), key=lambda one: one.name))
+    return (
+        sum(number_at(nest.work, one) for one in points) / len(points),
+        sum(number_at(size, one) for one in points) / len(points),
     )

@@ -54,9 +54,9 @@ def compile(
     options = _options(search, seed, without, precision)
     state = prepared(graph, chosen)
     tuned = tune(state.program, chosen, options)
-    regions = apply_winners(state, tuned.winners)
+    behind = apply_winners(state, tuned.winners)
     artifact = finished(state)
-    artifact = replace(artifact, making=making_of(state, tuned, regions))
+    artifact = replace(artifact, making=making_of(state, tuned, behind))
     return Program(artifact, chosen.load(chosen.build(artifact.source)))
 
 

@@ -11,19 +11,20 @@ from photic.ir.program import Branch, Collective, Copy, Kernel, Program, Repeat,
 from photic.loops.layout import aligned_bytes
 from photic.storage.making import MOST_NODES, MOST_TRIED, GraphNode, Making, Placed
 from photic.tuning.tune import Tuned
+from photic.tuning.winners import Winner
 
 MOST_LABEL = 24  # characters of a constant's value
 
 
-def making_of(state: Compilation, tuned: Tuned, regions: Mapping[str, str]) -> Making:
-    """The making of a program whose passes are done; ``regions`` by kernel."""
+def making_of(state: Compilation, tuned: Tuned, behind: Mapping[str, Winner]) -> Making:
+    """The making of a program whose passes are done; ``behind`` kernels are winners, by name."""
     nodes, outputs = drawn(state.graph)
     return Making(
         nodes,
         outputs,
         tuple(map(step_text, state.program.steps)),
         tuple(_placed(state)),
-        tuple(regions.items()),
+        tuple((name, one.region, one.kind) for name, one in behind.items()),
         tuple(tuned.tried[:MOST_TRIED]),
         tuple(tuned.grown),
         tuple(sorted(tuned.matches.items())),

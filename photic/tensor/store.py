@@ -141,6 +141,7 @@ def _kernel(one: KernelReport) -> dict[str, object]:
         "bytes": one.bytes,
         "seconds": [one.seconds, one.predicted_seconds],
         "rules": list(one.rules),
+        "timed": one.timed,
     }
 
 
@@ -266,7 +267,16 @@ def _read_kernel(table: Mapping[str, object]) -> KernelReport:
         seconds=seconds,
         predicted_seconds=predicted,
         rules=tuple(_text(one) for one in _rows(table["rules"])),
+        timed=_timed(table.get("timed")),
     )
+
+
+def _timed(value: object) -> tuple[float, float] | None:
+    """Flops and bytes; None where an older version wrote none."""
+    if value is None:
+        return None
+    flops, size = (_seconds(one) for one in _rows(value))
+    return (flops, size) if flops is not None and size is not None else None
 
 
 def _rows(value: object) -> list[object]:

@@ -7,7 +7,7 @@ numbers, or all of their range where that is 8 bits.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,8 +57,12 @@ def symbols_of(work: Work) -> list[Symbol]:
 
 
 def points_of(work: Work) -> list[dict[str, int]]:
+    """Sizes to measure a work at."""
+    return points_at(symbols_of(work))
+
+
+def points_at(known: Sequence[Symbol]) -> list[dict[str, int]]:
     """Sizes to measure at: the middle of all ranges, and the ends of each with others there."""
-    known = symbols_of(work)
     middle = {one.name: max(1, math.isqrt(max(1, one.low) * max(1, one.high))) for one in known}
     found = [middle | {one.name: end} for one in known for end in (one.low, one.high)]
     return [dict(one) for one in dict.fromkeys(tuple(p.items()) for p in (*found, middle))][

@@ -68,7 +68,8 @@ LEAST_SECONDS = 0.5  # of a race that is begun
 RACE_SECONDS = 10.0  # of a turn at one set of sizes
 MOST_STORED_BYTES = 1 << 30  # between the kernels of a candidate
 MOST_CHECKS = 3  # sets of sizes at which a winner is checked
-RULES_SECONDS = 3.0  # past the budget in which the rules behind winners are looked for
+RULES_SECONDS = 3.0  # past the search in which the rules behind winners are looked for
+GROWTH_SECONDS = 2.0  # past that in which the steps of the e-graphs are made again, to be shown
 EMPTY_TURNS = 3  # in which nothing new was proposed: the space is as good as exhausted
 
 
@@ -173,10 +174,12 @@ def tune(program: Program, target: Target, options: Options) -> Tuned:
         graph = region.space.graph
         for name, count in (graph.matches if graph else {}).items():
             matches[name] = matches.get(name, 0) + count
+    latest = max(deadline, time.monotonic()) + RULES_SECONDS
     for region in regions.values() if options.seconds > 0 else ():
-        region.rules = region.rules or _rules(region, options.without, deadline + RULES_SECONDS)
+        region.rules = region.rules or _rules(region, options.without, latest)
         _remember(region, options.records)
-    grown = _grown(regions.values(), options.without, deadline + RULES_SECONDS)
+    latest = max(deadline, time.monotonic()) + GROWTH_SECONDS
+    grown = _grown(regions.values(), options.without, latest)
     winners = {
         text: Winner(one.name, one.choices, one.best, one.seconds, one.rules)
         for text, one in regions.items()

@@ -16,7 +16,7 @@ from photic.ir.program import ROW_MAJOR, Kernel, Place, Step, all_steps, mapped
 from photic.loops.plan import best_known
 from photic.search.choosing import prefixed, replaying
 from photic.search.cost import seconds
-from photic.search.space import Candidate
+from photic.search.space import AS_WRITTEN, Candidate
 from photic.tuning.partition import Group, partition
 
 
@@ -33,35 +33,40 @@ class Winner:
     seconds: float | None
     rules: tuple[str, ...]
 
+    @property
+    def kind(self) -> str:
+        """Whether its kernels are as written, or else which alternative of values they compute."""
+        return self.choices.get("kernels", AS_WRITTEN)
 
-def apply_winners(state: Compilation, winners: Mapping[str, Winner]) -> dict[str, str]:
+
+def apply_winners(state: Compilation, winners: Mapping[str, Winner]) -> dict[str, Winner]:
     """Put winners into a compilation that ``prepared`` made, by the text of a group's work.
 
-    Returns of which region each kernel is that belongs to one.
+    Returns the winner behind each kernel that has one.
     """
-    regions: dict[str, str] = {}
+    behind: dict[str, Winner] = {}
     if not winners:
-        return regions
+        return behind
     program, groups = partition(state.program)
     places, functions = dict(program.places), dict(program.functions)
     state.program = replace(program, places=places, functions=functions)
-    replaced = _replacements(state, groups, winners, regions)
+    replaced = _replacements(state, groups, winners, behind)
     steps = mapped(program.steps, lambda one: next(replaced) if isinstance(one, Kernel) else (one,))
     used = {one.function for one in all_steps(steps) if isinstance(one, Kernel)}
     functions = {name: one for name, one in functions.items() if name in used}
     state.program = replace(state.program, steps=steps, functions=functions)
     for name, one in state.found.items():
         emit("search", "kernel", kernel=name, seconds=one.seconds, rules=one.rules)
-    return regions
+    return behind
 
 
 def _replacements(
     state: Compilation,
     groups: list[Group],
     winners: Mapping[str, Winner],
-    regions: dict[str, str],
+    behind: dict[str, Winner],
 ) -> Iterator[tuple[Step, ...]]:
-    """For each kernel of the groups, in order, the steps that take its place; notes ``regions``."""
+    """For each kernel of the groups, in order, the steps in its place; notes what is ``behind``."""
     names: dict[str, list[str]] = {}
     for group in groups:
         text = group.work.text()
@@ -69,7 +74,7 @@ def _replacements(
         if winner is not None and not winner.candidate.choices:
             if text not in names:
                 names[text] = list(_functions(state, winner))
-                regions |= dict.fromkeys(names[text], winner.region)
+                behind |= dict.fromkeys(names[text], winner)
             yield tuple(_calls(state, group, winner.candidate, names[text]))
             yield from [()] * (len(group.kernels) - 1)
             continue
@@ -79,7 +84,7 @@ def _replacements(
                     known = replaying(winner.choices, best_known)
                     state.decided[kernel.function] = partial(prefixed, known, f"f{number} ")
                 state.found[kernel.function] = _found(winner, state, number)
-                regions[kernel.function] = winner.region
+                behind[kernel.function] = winner
             yield (kernel,)
 
 

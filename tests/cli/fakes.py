@@ -101,6 +101,7 @@ def fake_kernel(name: str, **changes: object) -> SimpleNamespace:
         "seconds": None,
         "predicted_seconds": 1e-6,
         "rules": (),
+        "timed": (2_000_000.0, 3_500.0),
     }
     return SimpleNamespace(**{**record, **changes})
 
@@ -113,7 +114,7 @@ def fake_program(*kernels: SimpleNamespace) -> SimpleNamespace:
         report=report,
         constant_bytes=98_765_432,
         peak_bytes=1_000,
-        artifact=SimpleNamespace(target="c", sizes=()),
+        artifact=SimpleNamespace(target="c", sizes=(), making=None),
     )
 
 

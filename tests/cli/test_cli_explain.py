@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,9 @@ from typer.testing import CliRunner
 import photic as ph
 from photic.cli import explain
 from photic.cli.main import app
+from photic.cli.rejected import search_lines
+from photic.cli.roofs import Level, Roofs
+from photic.storage.making import Making, Tried
 
 runner = CliRunner()
 
@@ -25,6 +29,12 @@ def program(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(explain, "programs_of", lambda what: {what: made})
 
 
+@pytest.fixture(autouse=True)
+def _known_roofs(monkeypatch: pytest.MonkeyPatch) -> None:
+    roofs = Roofs(1e12, (Level("memory", math.inf, 1e10),), True)
+    monkeypatch.setattr(explain, "roofs_here", lambda program: roofs)
+
+
 @pytest.mark.usefixtures("program")
 def test_every_kernel_has_a_row_with_units_the_slowest_first() -> None:
     result = runner.invoke(app, ["explain", "m"])
@@ -34,8 +44,31 @@ def test_every_kernel_has_a_row_with_units_the_slowest_first() -> None:
         ["constants:", "98.8", "MB"],
         ["arena", "and", "scratch:", "1.0", "kB"],
         ["shares", "are", "of", "predicted", "times"],
-        ["limits", "are", "by", "the", "cost", "model's", "figures", "for", "this", "machine"],
-        ["kernel", "calls", "share", "measured", "predicted", "GFLOP", "MB", "limit", "rules"],
+        [
+            "ceilings,",
+            "measured",
+            "now:",
+            "1.0",
+            "Tflop/s",
+            "in",
+            "float32,",
+            "10.0",
+            "GB/s",
+            "from",
+            "memory",
+        ],
+        [
+            "kernel",
+            "calls",
+            "share",
+            "measured",
+            "predicted",
+            "GFLOP",
+            "MB",
+            "ceiling",
+            "limit",
+            "rules",
+        ],
         [
             "k2_big",
             "3",
@@ -46,11 +79,14 @@ def test_every_kernel_has_a_row_with_units_the_slowest_first() -> None:
             "us",
             "0.002",
             "0.0035",
+            "16%",
             "arithmetic",
-            "split,",
+            "split",
+            ">",
             "pack",
         ],
-        ["k1", "1", "25.0%", "-", "1", "us", "0.002", "0.0035", "arithmetic", "-"],
+        ["k1", "1", "25.0%", "-", "1", "us", "0.002", "0.0035", "-", "arithmetic", "as", "written"],
+        ["search:", "not", "kept", "in", "files", "of", "this", "older", "version"],
     ]
 
 
@@ -102,3 +138,29 @@ def test_a_program_that_is_not_there_is_not_taken_for_a_models_name(tmp_path: Pa
     result = runner.invoke(app, ["explain", str(tmp_path / "gone.photic")])
     assert result.exit_code == 1
     assert "gone.photic: no saved program is here" in result.stderr
+
+
+def test_what_was_tried_and_why_it_was_rejected_is_told_by_region() -> None:
+    tried = (
+        Tried("aa", 0, 0.5, 4e-6, "as written", 2, "first", ""),
+        Tried("aa", 1, 0.5, 2e-6, "values 0", 1, "won", ""),
+        Tried("aa", 2, 0.6, 3e-6, "values 1", 1, "slower", "1.5 times as long"),
+        Tried("aa", 3, 0.7, None, "values 0", 1, "failed", "refused: x"),
+        Tried("aa", 4, 0.7, None, "values 2", 1, "failed", "refused: x"),
+        Tried("bb", 0, 0.9, 1e-6, "as written", 1, "first", ""),
+    )
+    regions = (("k0", "aa", "values 0"), ("k1", "aa", "values 0"), ("k2", "bb", "as written"))
+    making = Making(regions=regions, tried=tried, candidates=4, seconds=2.0, stopped="out of time")
+    lines = list(search_lines(making, frozenset({"k0"})))
+    assert lines[0] == "search: 4 candidates in 2 s (out of time)"
+    words = lines[2].splitlines()[1].split()
+    assert words == ["aa", "k0,", "k1", "4", "us", "2", "us", "1", "-", "1", "2", "-", "-"]
+    assert lines[-2:] == [
+        "  aa: 1 in races or checks, the fastest of them "
+        "number 2 (values 1, 1 kernel, 3 us): slower: 1.5 times as long",
+        "  aa: 2 failed: refused: x",
+    ]
+    assert "  bb: nothing" in list(search_lines(making, frozenset({"k2"})))
+    assert list(search_lines(Making(), frozenset({"k0"}))) == [
+        "search: none in this compilation (no search)"
+    ]

@@ -22,7 +22,7 @@ MADE = Making(
     (("y", 1),),
     ("k0", "copy a to b"),
     (Placed("t0", 0, 64, 0, 1),),
-    (("k0", "abcd0123"),),
+    (("k0", "abcd0123", "values 0"),),
     (
         Tried("abcd0123", 0, 0.5, 1e-6, "as written", 2, "first", ""),
         Tried("abcd0123", 1, 0.75, None, "values 0", 1, "failed", "refused: ä"),
