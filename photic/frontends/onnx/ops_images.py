@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 from photic.frontends.onnx.call import Call, Op
 from photic.frontends.onnx.value import Value
@@ -14,6 +15,7 @@ COORDINATES = (
     "asymmetric", "tf_crop_and_resize", "tf_half_pixel_for_nn",
 )  # fmt: skip
 ROUNDINGS = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
+FINEST = 1 << 16  # parts of a scale that is no fraction; a float32 holds no finer ones
 GRID_MODES = {
     "linear": "bilinear", "bilinear": "bilinear", "nearest": "nearest",
     "cubic": "bicubic", "bicubic": "bicubic",
@@ -41,6 +43,8 @@ def _resize(call: Call) -> Value:
         scales = _with_aspect(extents, [fixed("Resize", one) for one in sizes], policy)
         sizes = tuple(int(extent * scales[0] + 0.5) for extent in extents)
     coordinates = call.choice("coordinate_transformation_mode", COORDINATES, "half_pixel")
+    if coordinates == "align_corners" and scales is not None and sizes is None:
+        coordinates, sizes, scales = _between_corners(x, axes, scales)
     region = _region(call, axes, coordinates)
     result = resizing.resize(
         x,
@@ -77,6 +81,23 @@ def _with_aspect(extents: Sequence[int], sizes: Sequence[int], policy: str) -> t
     ratios = [size / extent for size, extent in zip(sizes, extents)]
     scale = min(ratios) if policy == "not_larger" else max(ratios)
     return (scale,) * len(extents)
+
+
+def _between_corners(
+    x: Tensor, axes: Sequence[int], scales: Sequence[float]
+) -> tuple[str, tuple[int, ...] | None, tuple[float, ...]]:
+    """Coordinates, sizes and scales where the corners are those of a size that is not whole.
+
+    The standard lays the last corner at ``size*scale - 1``, though the last place is before it.
+    """
+    extents = [x.shape[axis] for axis in axes]
+    sizes = [one if isinstance(one, int) else 1 for one in extents]
+    longs = [Fraction(one).limit_denominator(FINEST) for one in scales]
+    ends = [size * one for size, one in zip(sizes, longs)]
+    if all(end.denominator == 1 for end in ends):
+        return "align_corners", None, tuple(scales)
+    apart = [(e - 1) / (n - 1) if n > 1 and e > 1 else e / n for e, n in zip(ends, sizes)]
+    return "asymmetric", tuple(int(e) for e in ends), tuple(float(one) for one in apart)
 
 
 def _region(

@@ -12,14 +12,17 @@ from photic.frontends.onnx.mel import mel_weights
 from photic.frontends.onnx.ops_gates import MICROSOFT
 from photic.frontends.onnx.ops_types import kind_named
 from photic.frontends.onnx.value import Value
-from photic.ir.dtype import DType
+from photic.ir.dtype import FLOAT64, DType
 from photic.tensor import creation, decompositions, fourier, linear, shapes, spectra, unfolding
 from photic.tensor.tensor import Tensor
 
 SHORT_FRAME = 64  # places; the spectrum of such a frame is a product with a table
+# parts of a real number that stand for an imaginary part of 0, and for one of exactly 0 over 0
+LEAN, SPECK = 2.0**-40, 2.0**-100
 
 
-def _gemm(call: Call) -> Tensor:
+def gemm(call: Call) -> Tensor:
+    """``alpha*a*b + beta*c``, either matrix turned over."""
     a, b = call.tensor(0), call.tensor(1)
     if call.flag("transA"):
         a = shapes.transpose(a)
@@ -68,8 +71,9 @@ def _dft(call: Call) -> Tensor:
     backward, one_sided = call.flag("inverse"), call.flag("onesided")
     real = x[..., 0]
     if one_sided and backward:
-        pairs = (real, x[..., 1])
-        return fourier.irfft(pairs, length, axis)[..., None]
+        # in float64: what cancels out is 0, as far as float32 can say
+        pairs = (real.astype(FLOAT64), x[..., 1].astype(FLOAT64))
+        return fourier.irfft(pairs, length, axis)[..., None].astype(x.dtype)
     if one_sided:
         return shapes.stack(fourier.rfft(real, length, axis), -1)
     imaginary = x[..., 1] if x.shape[-1] == 2 else creation.zeros_like(real)
@@ -100,11 +104,15 @@ def _stft(call: Call) -> Tensor:
 def _waves(size: int) -> tuple[Tensor, Tensor]:
     """Tables (size, bins) of which a product with frames is their spectrum, real and imaginary.
 
-    The imaginary part of the last bin is not quite 0 in them, as in other runtimes: exported
-    models divide by the real part, where an exact 0 over an exact 0 would be nan.
+    The imaginary parts of the first and the last bin, which are 0, come out with the other sign
+    than the real ones and too small to count. Exported models find a phase by ``atan`` and signs:
+    a negative real number then has the phase pi, as in PyTorch, and 0 by 0 is not divided.
     """
     turns = np.outer(np.arange(size), np.arange(size // 2 + 1)) * (2 * np.pi / size)
-    return creation.constant(np.cos(turns), "float32"), creation.constant(-np.sin(turns), "float32")
+    real, imaginary = np.cos(turns), -np.sin(turns)
+    ends = [0] if size % 2 else [0, size // 2]
+    imaginary[:, ends] = -LEAN * real[:, ends] - SPECK * np.arange(size)[:, None]
+    return creation.constant(real, "float32"), creation.constant(imaginary, "float32")
 
 
 def _framed(x: Tensor, size: int, step: int, window: Tensor | None) -> Tensor:
@@ -138,8 +146,9 @@ def _mel(call: Call) -> Value:
 
 LINEAR: tuple[Op, ...] = (
     Op("MatMul", lambda call: linear.matmul(call.tensor(0), call.tensor(1)), wraps=True),
-    Op("Gemm", _gemm),
+    Op("Gemm", gemm),
     Op("FusedMatMul", _fused_matmul, domain=MICROSOFT),
+    Op("TransposeMatMul", _fused_matmul, domain=MICROSOFT),
     Op("Einsum", _einsum),
     Op("Det", lambda call: decompositions.det(call.tensor(0))),
     Op("DFT", _dft),

@@ -134,19 +134,11 @@ def _by_columns(places: Tensor, extents: tuple[Dim, ...]) -> Tensor:
     return result
 
 
-def _average_pool(call: Call) -> Tensor:
+def average_pooled(call: Call, x: Tensor) -> Tensor:
+    """The means of windows."""
     sizes, strides, padding, apart, ceil = _windows(call)
     counts = call.flag("count_include_pad")
-    return pooling.avg_pool(
-        call.tensor(0),
-        sizes,
-        strides,
-        padding,
-        ceil,
-        counts,
-        None,
-        apart,
-    )
+    return pooling.avg_pool(x, sizes, strides, padding, ceil, counts, None, apart)
 
 
 def _lp_pool(call: Call) -> Tensor:
@@ -191,7 +183,7 @@ WINDOWS: tuple[Op, ...] = (
     Op("ConvInteger", _conv_integer),
     Op("ConvTranspose", _conv_transpose),
     Op("MaxPool", _max_pool),
-    Op("AveragePool", _average_pool),
+    Op("AveragePool", lambda call: average_pooled(call, call.tensor(0))),
     Op("LpPool", _lp_pool),
     Op("MaxUnpool", _max_unpool),
     Op("GlobalAveragePool", lambda call: adaptive.global_avg_pool(call.tensor(0))),

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from photic.frontends.onnx.call import Op
+from photic.frontends.onnx.ops_attention import ATTENTION
 from photic.frontends.onnx.ops_control import CONTROL
 from photic.frontends.onnx.ops_elementwise import ELEMENTWISE
+from photic.frontends.onnx.ops_fused import FUSED
 from photic.frontends.onnx.ops_gates import GATES
 from photic.frontends.onnx.ops_images import IMAGES
 from photic.frontends.onnx.ops_indexing import INDEXING
 from photic.frontends.onnx.ops_linear import LINEAR
 from photic.frontends.onnx.ops_networks import NETWORKS
+from photic.frontends.onnx.ops_packed import PACKED
+from photic.frontends.onnx.ops_qlinear import QLINEAR
 from photic.frontends.onnx.ops_quantised import QUANTISED
 from photic.frontends.onnx.ops_recurrent import RECURRENT
 from photic.frontends.onnx.ops_reductions import REDUCTIONS
+from photic.frontends.onnx.ops_regions import REGIONS
 from photic.frontends.onnx.ops_shapes import SHAPES
 from photic.frontends.onnx.ops_types import TYPES
 from photic.frontends.onnx.ops_windows import WINDOWS
@@ -27,9 +32,14 @@ OPS: tuple[Op, ...] = (
     *INDEXING,
     *WINDOWS,
     *IMAGES,
+    *REGIONS,
     *NETWORKS,
     *RECURRENT,
+    *ATTENTION,
+    *FUSED,
     *QUANTISED,
+    *QLINEAR,
+    *PACKED,
     *CONTROL,
 )
 
