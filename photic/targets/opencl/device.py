@@ -89,13 +89,17 @@ def load(path: Path) -> Loaded:
     if not known.facts.doubles and "f64x" in text:
         raise OpenclLacks(device=known.facts.device, given="float64 with subnormals")
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of what a compiler says beside errors
-            made = known.cl.Program(known.context, spelled(text))
-            made.build(_options(known.facts), cache_dir=False)
+        return Loaded(known, compiled(known, text), plan_of(json.loads(plan)))
     except known.cl.Error as error:
         raise OpenclRefused(path=path, output=str(error)[:SHOWN_CHARACTERS]) from None
-    return Loaded(known, made, plan_of(json.loads(plan)))
+
+
+def compiled(known: Opened, text: str) -> Any:
+    """The driver's program of a text; raises what pyopencl raises."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what a compiler says beside errors
+        made = known.cl.Program(known.context, spelled(text))
+        return made.build(_options(known.facts), cache_dir=False)
 
 
 def _options(known: Facts) -> list[str]:

@@ -45,6 +45,7 @@ static inline int lane_count(int64_t left, int width) {
 }
 """
 
+_SIGNED_CHAR = re.compile(r"\bsigned char\b")
 _LONG_NUMBER = re.compile(r"\b(\d+|0[xX][\da-fA-F]+)(u?)ll\b")
 
 
@@ -55,9 +56,9 @@ def prelude(needs: frozenset[Need]) -> str:
 
 
 def spelled(text: str) -> str:
-    """The text with 64-bit integers, and vectors of zeros, as OpenCL writes them."""
+    """The text with integers of 8 and 64 bits, and vectors of zeros, as OpenCL writes them."""
     text = _LONG_NUMBER.sub(r"\1\2l", text).replace("long long", "long")
-    return text.replace("= {0};", "= 0;")
+    return _SIGNED_CHAR.sub("char", text).replace("= {0};", "= 0;")
 
 
 DIALECT = Dialect(

@@ -1,0 +1,91 @@
+"""Runs functions of the opencl target's prelude on arrays: one kernel that has them all.
+
+Which functions there are, and of what, is said by numerics_library.py.
+"""
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numerics_library import NUMPY, SIGNATURES
+
+from photic.targets.c.numerics import LANES
+from photic.targets.opencl.device import compiled
+from photic.targets.opencl.dialect import HEAD, prelude
+from photic.targets.opencl.facts import opened
+
+BYTES = {short: max(1, lane.bits // 8) if short != "bool" else 1 for short, lane in LANES.items()}
+KERNEL = """
+__kernel void run(int which, __global const char *a, __global const char *b,
+                  __global const char *c, __global char *out) {{
+    const long i = get_global_id(0) * {lanes};
+    switch (which) {{
+{cases}
+    }}
+}}
+"""
+
+
+@dataclass(frozen=True)
+class Function:
+    """An operation for a dtype: the dtypes of its operands, and of its result."""
+
+    operation: str
+    dtype: str
+    operands: tuple[str, ...]
+    result: str
+
+
+def functions() -> list[Function]:
+    """Every function that takes its operands lane by lane."""
+    return [
+        Function(
+            operation,
+            dtype,
+            tuple(dtype if one == "T" else one for one in parameters),
+            dtype if result == "T" else result,
+        )
+        for operation, (dtypes, parameters, result) in SIGNATURES.items()
+        for dtype in dtypes
+    ]
+
+
+def case(number: int, one: Function, lanes: int) -> str:
+    """The function's line of the kernel."""
+    loads = ", ".join(
+        f"load_{short}x{lanes}({name} + i * {BYTES[short]})"
+        for name, short in zip("abc", one.operands)
+    )
+    call = f"{one.operation}_{one.dtype}x{lanes}({loads})"
+    return (
+        f"case {number}: store_{one.result}x{lanes}(out + i * {BYTES[one.result]}, {call}); break;"
+    )
+
+
+@functools.cache
+def kernel(lanes: int) -> Any:
+    """All functions for so many lanes, compiled by the driver."""
+    needs = set()
+    for one in functions():
+        needs |= {(one.operation, one.dtype, lanes), ("store", one.result, lanes)}
+        needs |= {("load", short, lanes) for short in one.operands}
+    cases = "\n".join(case(number, one, lanes) for number, one in enumerate(functions()))
+    text = "\n".join([HEAD, prelude(frozenset(needs)), KERNEL.format(lanes=lanes, cases=cases)])
+    return opened().cl.Kernel(compiled(opened(), text), "run")
+
+
+def apply(number: int, lanes: int, arrays: list[np.ndarray]) -> np.ndarray:
+    """The function of a number on arrays whose length is a multiple of ``lanes``."""
+    known, one = opened(), functions()[number]
+    cl, flags = known.cl, known.cl.mem_flags.READ_WRITE | known.cl.mem_flags.COPY_HOST_PTR
+    out = np.zeros(len(arrays[0]), NUMPY[one.result])
+    buffers = [cl.Buffer(known.context, flags, hostbuf=array) for array in (*arrays, out)]
+    queue = cl.CommandQueue(known.context)
+    found, *given = buffers[-1], np.int32(number), *buffers[:-1]
+    given += [found] * (4 - len(given))
+    kernel(lanes).set_args(*given, found)
+    cl.enqueue_nd_range_kernel(queue, kernel(lanes), (len(out) // lanes,), None)
+    cl.enqueue_copy(queue, out, found)
+    queue.finish()
+    return out
