@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import importlib
+import sys
 
 __version__ = "0.1.0"
 
@@ -189,6 +190,7 @@ _MODULES: dict[str, str] = {
         multilabel_soft_margin_loss
     """,
     "photic.tensor.ctc": "ctc_loss",
+    "photic.frontends.onnx.export": "export_onnx",
     "photic": "nn",
     "photic.nn.trainer": "Trainer",
     "photic.autograd.handles": "grad value_and_grad vjp jvp stop_gradient checkpoint",
@@ -204,7 +206,13 @@ __all__ = sorted(name for name in _HOME if not hasattr(builtins, name))
 def __getattr__(name: str) -> object:
     """A public name, from its module."""
     if name not in _HOME:
-        raise AttributeError(f"module 'photic' has no attribute {name!r}")
+        from photic.tensor.other_names import FUNCTION_HINTS, hint_of
+
+        raise AttributeError(
+            f"module 'photic' has no attribute {name!r}{hint_of(name, FUNCTION_HINTS)}",
+            name=name,
+            obj=sys.modules[__name__],
+        )
     if _HOME[name] == __name__:  # a folder
         return importlib.import_module(f"{__name__}.{name}")
     return getattr(importlib.import_module(_HOME[name]), name)

@@ -10,7 +10,7 @@ import operator
 from collections.abc import Iterable, Sequence
 from typing import SupportsIndex, cast
 
-from photic.base.errors import BadArgument
+from photic.base.errors import BadArgument, NoTruthValue
 from photic.forms.errors import CannotReshape
 from photic.ir.dim import Dim, Int, exact_div, product
 from photic.ir.view import Shape
@@ -23,7 +23,7 @@ def as_integer(op: str, argument: str, given: object) -> int:
         raise UnknownSize(op=op, given=given)
     try:
         return operator.index(cast(SupportsIndex, given))
-    except TypeError:
+    except (TypeError, NoTruthValue):
         raise BadArgument(
             op=op, argument=argument, given=repr(given), expected="an integer"
         ) from None

@@ -134,6 +134,9 @@ def _known(entry: Entry) -> Known:
         return _known_mask(entry) if entry.dtype == BOOL else index_tensor("[]", entry)
     is_nothing = isinstance(entry, list) and np.size(entry) == 0  # which has no dtype of its own
     array = np.asarray(entry, np.int64) if is_nothing else np.asarray(entry)
+    if array.dtype.kind not in "iubf":
+        expected = "integers, slices, None, ..., tensors of integers or masks"
+        raise BadArgument(op="[]", argument="index", given=repr(entry), expected=expected)
     if array.dtype == np.bool_:
         return array
     if array.ndim == 0 and array.dtype.kind in "iu":

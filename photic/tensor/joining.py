@@ -13,6 +13,7 @@ from photic.tensor.axes import checked_axis
 from photic.tensor.indexing import take
 from photic.tensor.padding import pad
 from photic.tensor.shapes import (
+    as_values,
     atleast_1d,
     atleast_2d,
     atleast_3d,
@@ -37,10 +38,9 @@ def _joined(
     op: str, values: Sequence[Value], axis: int, least: Callable[[Value], Tensor]
 ) -> Tensor:
     """The values in one dtype, each of the rank that ``least`` gives it, one after another."""
-    if not values:
-        raise BadArgument(op=op, argument="values", given="none", expected="one or more")
-    dtype = joined_dtype(values, op)
-    return concat([least(in_dtype(one, dtype)) for one in values], axis)
+    given = as_values(op, values)
+    dtype = joined_dtype(given, op)
+    return concat([least(in_dtype(one, dtype)) for one in given], axis)
 
 
 def vstack(values: Sequence[Value]) -> Tensor:
@@ -50,7 +50,7 @@ def vstack(values: Sequence[Value]) -> Tensor:
 
 def hstack(values: Sequence[Value]) -> Tensor:
     """Side by side: along axis 1, lines and numbers along axis 0."""
-    ranks = {tensor(one, "hstack").ndim for one in values[:1]}
+    ranks = {tensor(one, "hstack").ndim for one in as_values("hstack", values)[:1]}
     return _joined("hstack", values, 0 if ranks <= {0, 1} else 1, atleast_1d)
 
 

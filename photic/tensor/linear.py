@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from photic.base.errors import BadArgument, ShapeMismatch
-from photic.ir.dim import bounds, mul
+from photic.ir.dim import Dim, bounds, mul
 from photic.ir.dtype import FLOAT32, DType
 from photic.tensor.axes import as_integer, checked_axis
 from photic.tensor.diagonals import diagonal
@@ -232,6 +232,7 @@ def einsum(subscripts: str, *operands: Value) -> Tensor:
     values, first = _in_accumulator("einsum", *operands)
     terms, result = parse(subscripts, [one.ndim for one in values])
     pairs = [_without_twins(one, term) for one, term in zip(values, terms)]
+    _require_one_size(subscripts, pairs)
     joined, letters = pairs[0]
     for place, (other, others) in enumerate(pairs[1:], start=2):
         later = {letter for _, term in pairs[place:] for letter in term}
@@ -241,6 +242,18 @@ def einsum(subscripts: str, *operands: Value) -> Tensor:
     wanted = [one for one in letters if one in result]
     joined = _summed_to(joined, letters, wanted)
     return transpose(joined, [wanted.index(one) for one in result]).astype(first.dtype)
+
+
+def _require_one_size(subscripts: str, pairs: Sequence[tuple[Tensor, list[str]]]) -> None:
+    """BadArgument for a letter of two sizes, neither of which is 1."""
+    sizes: dict[str, Dim] = {}
+    for value, letters in pairs:
+        for letter, size in zip(letters, value.shape):
+            known = sizes.get(letter, 1)
+            if known != size and known != 1 and size != 1:
+                which = f"axes under ... of {known}" if letter.isdigit() else f"{letter} of {known}"
+                raise _bad_subscripts(f"{subscripts} with {which} and {size}", "one size a letter")
+            sizes[letter] = size if known == 1 else known
 
 
 def _joined(a: Tensor, in_a: list[str], b: Tensor, in_b: list[str], wanted: list[str]) -> Tensor:

@@ -68,8 +68,17 @@ def layer_norm(
     eps: float = 1e-5,
     axis: Axes = -1,
 ) -> Tensor:
-    """x less its mean, over the root of its variance (plus ``eps``), times weight, plus bias."""
+    """x less its mean, over the root of its variance (plus ``eps``), times weight, plus bias.
+
+    BadArgument for a number or sizes as weight: the axes are named by ``axis``.
+    """
     given, value = _wide(x, "layer_norm")
+    for argument, one in (("weight", weight), ("bias", bias)):
+        if one is not None and not isinstance(one, Tensor | np.ndarray):
+            expected = "a tensor or an array; the axes are named by axis"
+            raise BadArgument(
+                op="layer_norm", argument=argument, given=repr(one), expected=expected
+            )
     return _scaled(_standardised(value, axis, eps), weight, bias).astype(given.dtype)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from photic.base.errors import BadArgument
 from photic.ir.dim import Dim, bounds, product
 from photic.ir.dtype import FLOAT32, INT32, INT64
+from photic.tensor.axes import checked_axis
 from photic.tensor.compare import is_number, isfinite, reversed_order, truth
 from photic.tensor.creation import counted
 from photic.tensor.elementary import log
@@ -47,8 +48,9 @@ def over_axes(x: Tensor, axis: Axes, keepdims: bool, op: str, one: Callable[...,
     return reshape(result, tuple(1 if k in axes else n for k, n in enumerate(x.shape)))
 
 
-def _reduced(x: Tensor, axis: Axes, keepdims: bool, op: str) -> Tensor:
-    return over_axes(x, axis, keepdims, op, lambda value, place: reduced(op, value, place))
+def _reduced(x: Tensor, axis: Axes, keepdims: bool, op: str, name: str) -> Tensor:
+    """``sum`` or ``max`` over axes; errors name the function that was called."""
+    return over_axes(x, axis, keepdims, name, lambda value, place: reduced(op, value, place))
 
 
 @method
@@ -56,39 +58,39 @@ def sum(x: Value, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """The sum; 0 of nothing. Small integers and bools give int64, halves accumulate in float32."""
     value = tensor(x, "sum")
     if value.dtype.kind != "float":
-        return _reduced(value.astype(INT64), axis, keepdims, "sum")
+        return _reduced(value.astype(INT64), axis, keepdims, "sum", "sum")
     return _summed(value, axis, keepdims)
 
 
 def _summed(x: Tensor, axis: Axes, keepdims: bool) -> Tensor:
     """The sum of floats in their own dtype, halves rounded once."""
     wide = x.astype(accumulated(x.dtype))
-    return _reduced(wide, axis, keepdims, "sum").astype(x.dtype)
+    return _reduced(wide, axis, keepdims, "sum", "sum").astype(x.dtype)
 
 
 @method
 def max(x: Value, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """The largest; nan if any is nan; of nothing -inf, the lowest integer, False."""
-    return _reduced(tensor(x, "max"), axis, keepdims, "max")
+    return _reduced(tensor(x, "max"), axis, keepdims, "max", "max")
 
 
 @method
 def min(x: Value, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """The smallest; nan if any is nan; of nothing inf, the highest integer, True."""
     value = reversed_order(tensor(x, "min"))
-    return reversed_order(_reduced(value, axis, keepdims, "max"))
+    return reversed_order(_reduced(value, axis, keepdims, "max", "min"))
 
 
 @method
 def any(x: Value, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """True if one is not 0; False of nothing."""
-    return _reduced(truth(x), axis, keepdims, "max")
+    return _reduced(truth(x), axis, keepdims, "max", "any")
 
 
 @method
 def all(x: Value, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """True if none is 0; True of nothing."""
-    return negated(_reduced(negated(truth(x)), axis, keepdims, "max"))
+    return negated(_reduced(negated(truth(x)), axis, keepdims, "max", "all"))
 
 
 # --- means ----------------------------------------------------------------------------------
@@ -116,10 +118,10 @@ def mean(x: Value, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """The sum times 1/count; nan of nothing. Integers are summed exactly and give float32."""
     value = tensor(x, "mean")
     if value.dtype.kind != "float":
-        total = _reduced(value.astype(INT64), axis, keepdims, "sum").astype(FLOAT32)
-        return divided_by_count(total, _count(value, axis))
+        total = _reduced(value.astype(INT64), axis, keepdims, "sum", "mean")
+        return divided_by_count(total.astype(FLOAT32), _count(value, axis))
     wide = value.astype(accumulated(value.dtype))
-    total = _reduced(wide, axis, keepdims, "sum")
+    total = _reduced(wide, axis, keepdims, "sum", "mean")
     return divided_by_count(total, _count(value, axis)).astype(value.dtype)
 
 
@@ -128,7 +130,7 @@ def var(x: Value, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -> T
     given = as_float(x, "var")
     value = given.astype(accumulated(given.dtype))
     distance = value - mean(value, axis, keepdims=True)
-    total = _reduced(distance * distance, axis, keepdims, "sum")
+    total = _reduced(distance * distance, axis, keepdims, "sum", "var")
     return divided_by_count(total, _count(value, axis) - ddof).astype(given.dtype)
 
 
@@ -152,7 +154,7 @@ def argmax(x: Value, axis: int | None = None, keepdims: bool = False) -> Tensor:
     if axis is None:
         found = argmax(ravel(value), 0)
         return reshape(found, (1,) * value.ndim) if keepdims else found
-    place = checked_axes("argmax", axis, value.ndim)[0]
+    place = checked_axis("argmax", axis, value.ndim)
     extent = value.shape[place]
     if extent == 0:
         raise BadArgument(op="argmax", argument="axis", given="of size 0", expected="1 or more")
@@ -165,7 +167,7 @@ def argmax(x: Value, axis: int | None = None, keepdims: bool = False) -> Tensor:
     kind = INT32 if bounds(extent)[1] <= INT32.high else INT64
     from_end = flip(counted(1, extent + 1), 0).reshape(extent, *(1,) * (value.ndim - place - 1))
     ranked = is_best.astype(kind) * from_end.astype(kind)
-    found = _reduced(ranked, place, keepdims, "max").astype(INT64)
+    found = _reduced(ranked, place, keepdims, "max", "argmax").astype(INT64)
     result = (number(extent, INT64) if isinstance(extent, int) else size_value(extent)) - found
     if bounds(extent)[0] == 0:
         return where(less(0, size_value(extent)), result, -1)

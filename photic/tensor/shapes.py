@@ -7,13 +7,20 @@ symbolic wherever the result's shape can be written down.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from photic.base.errors import BadArgument, ShapeMismatch
 from photic.forms import movement
 from photic.ir.dim import Dim, at_most, mod, mul, product
 from photic.ir.view import Shape, View, axis_variables, composed
-from photic.tensor.axes import as_integer, as_many, as_sizes, checked_axis, infer_shape
+from photic.tensor.axes import (
+    as_integer,
+    as_many,
+    as_sizes,
+    checked_axis,
+    infer_shape,
+    is_many,
+)
 from photic.tensor.creation import checked_shape
 from photic.tensor.primitive import apply
 from photic.tensor.tensor import (
@@ -295,11 +302,13 @@ def repeated_whole(x: Tensor, axis: int, times: Dim) -> Tensor:
 
 
 def concat(values: Sequence[Value], axis: int = 0) -> Tensor:
-    """Tensors one after another along an axis; dtypes promote. ShapeMismatch, BadArgument."""
-    if not values:
-        raise BadArgument(op="concat", argument="values", given="none", expected="one or more")
-    dtype = joined_dtype(values, "concat")
-    parts = [in_dtype(one, dtype) for one in values]
+    """Tensors one after another along an axis; dtypes promote. ShapeMismatch, BadArgument.
+
+    A tensor in place of a sequence stands for its parts along the first axis, as NumPy's.
+    """
+    given = as_values("concat", values)
+    dtype = joined_dtype(given, "concat")
+    parts = [in_dtype(one, dtype) for one in given]
     place = checked_axis("concat", axis, parts[0].ndim)
     for one in parts[1:]:
         _require_alike(parts[0], one, place)
@@ -315,6 +324,15 @@ def concat(values: Sequence[Value], axis: int = 0) -> Tensor:
     return result
 
 
+def as_values(op: str, values: Iterable[Value]) -> list[Value]:
+    """What is joined, a sequence or a tensor's parts; BadArgument for a number or for nothing."""
+    given = list(values) if is_many(values) else []
+    if not given:
+        expected = "a sequence of one tensor or more"
+        raise BadArgument(op=op, argument="values", given=repr(values), expected=expected)
+    return given
+
+
 def _require_alike(first: Tensor, other: Tensor, axis: int) -> None:
     same = first.ndim == other.ndim and all(
         k == axis or a == b for k, (a, b) in enumerate(zip(first.shape, other.shape))
@@ -326,13 +344,19 @@ def _require_alike(first: Tensor, other: Tensor, axis: int) -> None:
 def concatenate(values: Sequence[Value], axis: int | None = 0) -> Tensor:
     """As ``concat``; with ``axis=None`` of all elements in row-major order."""
     if axis is None:
-        return concat([ravel(one) for one in values], 0)
+        return concat([ravel(one) for one in as_values("concatenate", values)], 0)
     return concat(values, axis)
 
 
 def stack(values: Sequence[Value], axis: int = 0) -> Tensor:
-    """Tensors of one shape along a new axis."""
-    return concat([expand_dims(one, axis) for one in values], axis)
+    """Tensors of one shape along a new axis. ShapeMismatch, AxisOutOfRange, BadArgument."""
+    given = as_values("stack", values)
+    shapes = [tensor(one, "stack").shape for one in given]
+    place = checked_axis("stack", axis, len(shapes[0]) + 1)
+    for shape in shapes:
+        if shape != shapes[0]:
+            raise ShapeMismatch(op="stack", left=shapes[0], right=shape)
+    return concat([expand_dims(one, place) for one in given], place)
 
 
 def window(x: Tensor, axis: int, start: Dim, end: Dim, op: str) -> Tensor:

@@ -9,6 +9,7 @@ take the tensor's dtype as in PyTorch, arrays keep theirs.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -26,6 +27,7 @@ from photic.ir.graph import Node, Operand, cast, constant_node, iota_node, opera
 from photic.ir.view import Shape, View
 from photic.tensor.axes import as_integer
 from photic.tensor.errors import NotATensor
+from photic.tensor.other_names import METHOD_HINTS, hint_of
 from photic.tensor.promotion import promote as promote_dtypes
 
 Array: TypeAlias = npt.NDArray[np.generic]
@@ -79,6 +81,11 @@ class Tensor:
     def T(self) -> Tensor:
         """All axes in the opposite order."""
         return METHODS["transpose"](self)
+
+    @property
+    def mT(self) -> Tensor:
+        """The last two axes exchanged."""
+        return METHODS["swapaxes"](self, -2, -1)
 
     def __repr__(self) -> str:
         return f"Tensor({self.dtype}[{', '.join(map(str, self.shape))}] of {self.operand.node.op})"
@@ -205,6 +212,15 @@ class Tensor:
     def __abs__(self) -> Tensor:
         return METHODS["abs"](self)
 
+    def __round__(self, decimals: int = 0) -> Tensor:
+        return METHODS["round"](self, decimals)
+
+    def __divmod__(self, other: Value) -> tuple[Tensor, Tensor]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Value) -> tuple[Tensor, Tensor]:
+        return other // self, other % self
+
     def __lt__(self, other: Value) -> Tensor:
         return METHODS["less"](self, other)
 
@@ -232,7 +248,11 @@ class Tensor:
         """Any other function of ``METHODS``, the tensor its first argument."""
         if name in METHODS:
             return partial(METHODS[name], self)
-        raise AttributeError(f"'Tensor' object has no attribute {name!r}")
+        raise AttributeError(
+            f"'Tensor' object has no attribute {name!r}{hint_of(name, METHOD_HINTS)}",
+            name=name,
+            obj=self,
+        )
 
     def __dir__(self) -> list[str]:
         return sorted({*object.__dir__(self), *METHODS})
@@ -338,8 +358,11 @@ def size_value(dim: Dim) -> Tensor:
 
 
 def number(value: Scalar, dtype: DType) -> Tensor:
-    """A constant of rank 0; BadArgument if an integer does not fit the dtype."""
-    if dtype.kind == "int" and not dtype.low <= int(value) <= dtype.high:
+    """A constant of rank 0; BadArgument if an integer's dtype does not hold it."""
+    is_held = dtype.kind != "int" or (
+        math.isfinite(value) and dtype.low <= int(value) <= dtype.high
+    )
+    if not is_held:
         raise BadArgument(
             op="number",
             argument="value",
