@@ -219,7 +219,7 @@ class Tensor:
         return self // other, self % other
 
     def __rdivmod__(self, other: Value) -> tuple[Tensor, Tensor]:
-        return other // self, other % self
+        return METHODS["floor_divide"](other, self), METHODS["mod"](other, self)
 
     def __lt__(self, other: Value) -> Tensor:
         return METHODS["less"](self, other)
