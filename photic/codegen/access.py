@@ -119,7 +119,8 @@ def load(frame: Frame, expr: Expr, access: Access) -> Value:
     def name(point: Point) -> str:
         if frame.is_vector(expr.free):
             return _vector_load(frame, access.buffer, place, point, allowed)
-        text, mask = _element(frame, access.buffer, dim(frame, place, point)), allowed.name(point)
+        where, mask = _address(access.buffer, dim(frame, place, point)), allowed.name(point)
+        text = frame.words.call("load", dtype.short, 1, where)
         if is_masked:
             mask = frame.call("any", "bool", mask)
         made = frame.declare(dtype, 1, f"{mask} ? {text} : 0" if mask else text)
@@ -130,11 +131,6 @@ def load(frame: Frame, expr: Expr, access: Access) -> Value:
 
 def _address(buffer: Buffer, place: str) -> str:
     return f"{buffer.name} + {place}*{buffer.dtype.bytes}"
-
-
-def _element(frame: Frame, buffer: Buffer, place: str) -> str:
-    """The load of one element."""
-    return frame.words.call("load", buffer.dtype.short, 1, _address(buffer, place))
 
 
 def _vector_load(frame: Frame, buffer: Buffer, place: Dim, point: Point, allowed: Value) -> str:

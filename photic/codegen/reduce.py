@@ -6,6 +6,7 @@ keeps a vector of partial results and combines them at the end.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
@@ -14,27 +15,30 @@ from photic.codegen.frame import Frame, Point, Value
 from photic.codegen.words import dim_text, number_text
 from photic.ir import index as form
 from photic.ir.dim import Var, bounds, product
-from photic.ir.dtype import BOOL
+from photic.ir.dtype import BOOL, DType
 from photic.ir.index import Expr
 
+TERMS = 256  # of a sum of floats, one after the other
 JOIN = {"sum": "add", "max": "max"}
-ACROSS = {"sum": "hsum", "max": "hmax"}
 
 
 def reduction(frame: Frame, expr: Expr) -> Value:
     """The register tile of a reduction: accumulators, and the loops that fill them."""
     axes, body = form.reduction(expr)
-    lanes, words, dtype = frame.lanes, frame.words, expr.dtype
+    lanes, dtype = frame.lanes, expr.dtype
     is_across = lanes.reduced and lanes.axis in axes and lanes.axis in body.free
     inside = replace(frame, inside_lanes=True) if is_across else frame
-    over = inside.in_order(body.free)
-    vector = inside.is_vector(over)
-    kind, start = words.type(dtype.short, frame.width if vector else 1), _identity(expr, axes)
-    if vector:
-        start = frame.call("splat", dtype.short, start)
-    result = inside.value(over, dtype, lambda _: words.declare(kind, start))
-    _Accumulators(expr.op, result).loops(inside, axes, body)
+    result = _started(inside, inside.in_order(body.free), dtype, _identity(expr, axes))
+    parts = expr.op == "sum" and dtype.kind == "float"
+    _Accumulators(expr.op, result, parts=parts).loops(inside, axes, body)
     return _combined(frame, expr.op, result) if is_across else result
+
+
+def _started(frame: Frame, over: tuple[Var, ...], dtype: DType, start: str) -> Value:
+    """New accumulators."""
+    kind = frame.words.type(dtype.short, frame.width if frame.is_vector(over) else 1)
+    text = frame.call("splat", dtype.short, start) if frame.is_vector(over) else start
+    return frame.value(over, dtype, lambda _: frame.words.declare(kind, text))
 
 
 def _combined(frame: Frame, op: str, sums: Value) -> Value:
@@ -44,7 +48,7 @@ def _combined(frame: Frame, op: str, sums: Value) -> Value:
 
     def name(point: Point) -> str:
         vectors = [sums.name({**point, axis: number}) for number in range(frame.lanes.count)]
-        text = frame.call(ACROSS[op], sums.dtype.short, reduce(join, vectors))
+        text = frame.call(f"h{op}", sums.dtype.short, reduce(join, vectors))
         return frame.declare(sums.dtype, 1, text)
 
     return frame.value(tuple(over), sums.dtype, name)
@@ -62,13 +66,22 @@ def _identity(expr: Expr, axes: Sequence[Var]) -> str:
     return empty
 
 
+def _most(axes: Sequence[Var]) -> int:
+    """How many points there are at the largest sizes."""
+    return math.prod(bounds(axis.extent)[1] for axis in axes)
+
+
 @dataclass(frozen=True, slots=True)
 class _Accumulators:
-    """What a reduction accumulates into; only lanes of ``mask`` change, if there is one."""
+    """What a reduction accumulates into; only lanes of ``mask`` change, if there is one.
+
+    Long sums of floats are sums of ``parts``, so that what rounding adds up to stays small.
+    """
 
     op: str
     result: Value
     mask: str = ""
+    parts: bool = False
 
     def loops(self, frame: Frame, axes: Sequence[Var], body: Expr) -> None:
         """The loops over the axes from the outside, and the update inside."""
@@ -83,9 +96,28 @@ class _Accumulators:
         elif frame.inside_lanes and axis == frame.lanes.axis:
             with frame.words.block(""):
                 self.lane_loops(frame, rest, body)
+        elif self.parts and _most(rest) <= TERMS < _most(axes):
+            self.in_parts(frame, axes, body)
         else:
             with frame.words.loop(axis.name, axis.extent):
                 self.loops(frame.scope(), rest, body)
+
+    def in_parts(self, frame: Frame, axes: Sequence[Var], body: Expr) -> None:
+        """The loop over the first axis in pieces, each summed by itself."""
+        words, result, axis = frame.words, self.result, axes[0]
+        step = max(1, TERMS // _most(axes[1:]))
+        name, extent = axis.name, dim_text(axis.extent)
+        with words.block(f"for (int64_t {name}_b = 0; {name}_b < {extent}; {name}_b += {step})"):
+            inside, start = frame.scope(), number_text(form.zero(result.dtype))
+            part = _started(inside, result.over, result.dtype, start)
+            stop = f"{name}_b + {step}"
+            end = words.declare("const int64_t", f"{stop} < {extent} ? {stop} : {extent}")
+            with words.block(f"for (int64_t {name} = {name}_b; {name} < {end}; {name}++)"):
+                replace(self, result=part, parts=False).loops(inside.scope(), axes[1:], body)
+            lanes = frame.width if frame.is_vector(result.over) else 1
+            for point in frame.points(result.over):
+                sums = result.name(point), part.name(point)
+                words.line(f"{sums[0]} = {words.call('add', result.dtype.short, lanes, *sums)};")
 
     def lane_loops(self, frame: Frame, rest: Sequence[Var], body: Expr) -> None:
         """Whole tiles of vectors, then single vectors, then what is left in a part of one."""

@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from photic.ir import dim as dims
-from photic.ir.dim import Atom, Dim, Var, is_within
+from photic.ir.dim import Atom, Dim, Var, is_within, substitute, var
 
 Shape = tuple[Dim, ...]
 
@@ -43,7 +42,7 @@ class View:
 
 def axis_variable(axis: int, extent: Dim) -> Dim:
     """The variable of one axis of a view's result."""
-    return dims.var(f"i{axis}", extent)
+    return var(f"i{axis}", extent)
 
 
 def axis_variables(shape: Shape) -> list[Dim]:
@@ -70,7 +69,7 @@ def composed(view: View, shape: Shape, index: Sequence[Dim], bounds: Sequence[Bo
     """
     axes = enumerate(zip(view.shape, index, strict=True))
     table: dict[Atom, Dim] = {Var(f"i{k}", n): place for k, (n, place) in axes if n != 1}
-    under = [Bound(dims.substitute(one.value, table), one.extent) for one in view.bounds]
+    under = [Bound(substitute(one.value, table), one.extent) for one in view.bounds]
     needed = [one for one in (*under, *bounds) if not is_within(one.value, one.extent)]
-    places = tuple(dims.substitute(one, table) for one in view.index)
+    places = tuple(substitute(one, table) for one in view.index)
     return View(shape, places, tuple(dict.fromkeys(needed)))

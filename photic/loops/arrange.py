@@ -19,16 +19,11 @@ from typing import TypeAlias
 from photic.ir import index as form
 from photic.ir.dim import (
     Atom,
-    Data,
     Dim,
     Symbol,
     Var,
-    add,
-    atoms,
     bounds,
     coefficient_of,
-    floordiv,
-    mul,
     substitute,
     symbol,
     var,
@@ -64,7 +59,9 @@ class Leaf:
 
 Plan: TypeAlias = Open | Then | Leaf
 Path = tuple[Open, ...]
-TileParts = Callable[[Store], tuple[Part, ...]]
+Parts: TypeAlias = tuple[Part, ...]
+TileParts = Callable[[Store], Parts]
+Place: TypeAlias = tuple[Buffer, tuple[Dim, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +69,7 @@ class Kernel:
     """One kernel: its statements by number, its loops, what each parallel item has for itself."""
 
     members: tuple[int, ...]
-    body: tuple[Part, ...]
+    body: Parts
     scratch: tuple[Buffer, ...]
 
 
@@ -197,7 +194,7 @@ def _common(one: Path, other: Path) -> int:
 # --- walking the plan -----------------------------------------------------------------------
 
 
-def _parts(state: _State, plan: Plan, path: Path) -> tuple[Part, ...]:
+def _parts(state: _State, plan: Plan, path: Path) -> Parts:
     if isinstance(plan, Leaf):
         return _leaf(state, state.region.statements[plan.number], path)
     if isinstance(plan, Then):
@@ -238,7 +235,7 @@ def _most(state: _State, gap: Dim, path: Path) -> Dim | None:
     for loop in path:
         counters |= variables(table[loop.axis]) - {_inside(state, loop.axis)}
     gap = substitute(gap, table)
-    if any(isinstance(one, Data) for one in atoms(gap)):
+    if any(form.data_in((gap,))):
         return None
     for one in variables(gap) - counters:
         step, extent = coefficient_of(gap, one), bounds(one.extent)[1]
@@ -248,13 +245,13 @@ def _most(state: _State, gap: Dim, path: Path) -> Dim | None:
     return gap
 
 
-def _opened(state: _State, axis: Var, body: tuple[Part, ...]) -> Part:
+def _opened(state: _State, axis: Var, body: Parts) -> Part:
     size = state.sizes[axis]
-    tiles = Var(f"{axis.name}_o", floordiv(add(axis.extent, size - 1), size))
+    tiles = Var(f"{axis.name}_o", (axis.extent + size - 1) // size)
     clip = _clip(axis, size)
     if clip is not None:
-        start = mul(var(tiles.name, tiles.extent), size)
-        body = (Clip(clip, size, add(axis.extent, mul(start, -1)), body),)
+        start = var(tiles.name, tiles.extent) * size
+        body = (Clip(clip, size, axis.extent - start, body),)
     return Loop(tiles, "serial", body)
 
 
@@ -262,9 +259,7 @@ def _clip(axis: Var, size: int) -> Symbol | None:
     """The size of the tile at the border, where there is one."""
     if size == 1 or (isinstance(axis.extent, int) and axis.extent % size == 0):
         return None
-    atom = symbol(f"{axis.name}_n", 1, size).terms[0][0][0]
-    assert isinstance(atom, Symbol)
-    return atom
+    return Symbol(f"{axis.name}_n", 1, size)
 
 
 def _inside(state: _State, axis: Var) -> Var:
@@ -279,9 +274,9 @@ def _table(state: _State, path: Path) -> dict[Atom, Dim]:
     table: dict[Atom, Dim] = {}
     for loop in path:
         size, axis = state.sizes[loop.axis], loop.axis
-        tiles = var(f"{axis.name}_o", floordiv(add(axis.extent, size - 1), size))
+        tiles = var(f"{axis.name}_o", (axis.extent + size - 1) // size)
         inner = _inside(state, axis)
-        table[axis] = add(mul(tiles, size), var(inner.name, inner.extent))
+        table[axis] = tiles * size + var(inner.name, inner.extent)
     return table
 
 
@@ -325,7 +320,7 @@ def _value(state: _State, value: Expr, path: Path) -> Expr:
     return visit(value)
 
 
-def _target(state: _State, statement: Statement, path: Path) -> tuple[Buffer, tuple[Dim, ...]]:
+def _target(state: _State, statement: Statement, path: Path) -> Place:
     home = state.homes[statement.target.name]
     if home.is_output:
         table = _table(state, path)
@@ -333,13 +328,7 @@ def _target(state: _State, statement: Statement, path: Path) -> tuple[Buffer, tu
     return home.buffer, _place(state, home, path)
 
 
-def _stored(
-    state: _State,
-    statement: Statement,
-    path: Path,
-    where: tuple[Buffer, tuple[Dim, ...]],
-    value: Expr,
-) -> tuple[Part, ...]:
+def _stored(state: _State, statement: Statement, path: Path, where: Place, value: Expr) -> Parts:
     """The tile of one store over what is not open of the statement's axes."""
     opened = {loop.axis for loop in path}
     axes = [_inside(state, axis) if axis in opened else axis for axis in statement.axes]
@@ -348,7 +337,7 @@ def _stored(
     return make(Store(where[0], kept, where[1], value))
 
 
-def _leaf(state: _State, statement: Statement, path: Path) -> tuple[Part, ...]:
+def _leaf(state: _State, statement: Statement, path: Path) -> Parts:
     """One statement: assigned, or accumulated where a loop over its reduction is open."""
     where = _target(state, statement, path)
     value = _value(state, statement.value, path)
@@ -374,13 +363,7 @@ def _is_running(state: _State, statement: Statement, path: Path) -> bool:
     return any(loop.axis in extremum.reduced for loop in shared)
 
 
-def _extremum(
-    state: _State,
-    statement: Statement,
-    path: Path,
-    where: tuple[Buffer, tuple[Dim, ...]],
-    value: Expr,
-) -> tuple[Part, ...]:
+def _extremum(state: _State, statement: Statement, path: Path, where: Place, value: Expr) -> Parts:
     """A running extremum: its next value beside the old one, the weights, then moved over."""
     scaled = [
         one
@@ -435,7 +418,7 @@ def _weighed(weight: Weight, old: Expr, new: Expr) -> Expr:
     return visit(weight.value)
 
 
-def _start(state: _State, statement: Statement, path: Path) -> tuple[Part, ...]:
+def _start(state: _State, statement: Statement, path: Path) -> Parts:
     """The identity in an accumulator, before the first loop over one of its reductions."""
     empty = form.zero if statement.value.op == "sum" else form.lowest
     where = _target(state, statement, path)
@@ -445,7 +428,7 @@ def _start(state: _State, statement: Statement, path: Path) -> tuple[Part, ...]:
 # --- parallel loops, and what is wrong with a plan ------------------------------------------
 
 
-def _parallel(members: list[Statement], parts: tuple[Part, ...]) -> tuple[Part, ...]:
+def _parallel(members: list[Statement], parts: Parts) -> Parts:
     """Outer loops over output axes of all statements run in parallel; clips move inside them."""
     axes = {axis for one in members for axis in one.axes}
     axes -= {axis for one in members for axis in one.reduced}

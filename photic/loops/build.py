@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from photic.ir import index as form
-from photic.ir.dim import Dim, Var, add, bounds, floordiv, mul, product, substitute, var
+from photic.ir.dim import Dim, Var, bounds, product, substitute, var
 from photic.ir.index import Buffer, Expr, Store
 from photic.ir.nest import Fit, Lanes, Loop, LoopKind, Nest, Part, Tile
 from photic.ir.program import ROW_MAJOR, Function, Layout
@@ -33,7 +33,7 @@ def nest(function: Function, choice: Choice, layouts: dict[str, Layout], machine
     loops, parts, scratch = _staged(choice) if choice.staged else (*inside(choice), ())
     body, total = _around(parts, loops, choice.store, machine), work(function.stores[0])
     if choice.scatter:
-        total = mul(product(one.extent for one in choice.scatter.terms), work(choice.store))
+        total = product(one.extent for one in choice.scatter.terms) * work(choice.store)
     return Nest(function.name, function.parameters, lays, body, total, scratch)
 
 
@@ -89,7 +89,7 @@ def _inside(choice: Choice) -> tuple[list[Var], tuple[Part, ...]]:
 
 def _tiles_of(axis: Var, size: int) -> Var:
     """The variable that counts tiles of an axis."""
-    return Var(f"{axis.name}_t", floordiv(add(axis.extent, size - 1), size))
+    return Var(f"{axis.name}_t", (axis.extent + size - 1) // size)
 
 
 def _put(store: Store, axis: Var, value: Dim) -> Store:
@@ -107,12 +107,12 @@ def _across(store: Store, choice: Choice, body: Body) -> tuple[Var, tuple[Part, 
     assert axis is not None
     size = choice.width * choice.count
     tiles, lane = _tiles_of(axis, size), Var(f"{axis.name}_v", size)
-    start = mul(var(tiles.name, tiles.extent), size)
-    place = add(start, var(lane.name, size))
+    start = var(tiles.name, tiles.extent) * size
+    place = start + var(lane.name, size)
     inner = _put(store, axis, place)
     whole, rest = (
         body(inner, place, Lanes(lane, choice.width, choice.count, valid, False))
-        for valid in (None, add(axis.extent, mul(start, -1)))
+        for valid in (None, axis.extent - start)
     )
     return tiles, _fitted(axis.extent, start, size, whole, rest)
 
@@ -165,7 +165,7 @@ def _fitted(
         return whole
     if isinstance(extent, int) and extent < size:
         return rest
-    return (Fit(add(start, size), extent, whole, rest),)
+    return (Fit(start + size, extent, whole, rest),)
 
 
 def _rows(
@@ -176,11 +176,11 @@ def _rows(
         return (Tile(store, unrolled, lanes, written_out(store.value)),)
     (axis, size), others = rows[0], rows[1:]
     tiles, row = _tiles_of(axis, size), Var(f"{axis.name}_u", size)
-    start = mul(var(tiles.name, tiles.extent), size)
-    made = _put(store, axis, add(start, var(row.name, size)))
+    start = var(tiles.name, tiles.extent) * size
+    made = _put(store, axis, start + var(row.name, size))
     whole = _rows(made, others, (*unrolled, row) if size > 1 else unrolled, lanes)
-    left = Var(f"{axis.name}_r", add(axis.extent, mul(start, -1)))
-    single = _put(store, axis, add(start, var(left.name, left.extent)))
+    left = Var(f"{axis.name}_r", axis.extent - start)
+    single = _put(store, axis, start + var(left.name, left.extent))
     rest: tuple[Part, ...] = (Loop(left, "serial", _rows(single, others, unrolled, lanes)),)
     return _fitted(axis.extent, start, size, whole, rest)
 
@@ -206,9 +206,9 @@ def _around(
 def _in_groups(parts: tuple[Part, ...], tiles: Var, count: int) -> tuple[Var, Part]:
     """A loop over tiles as one over groups of them, and the loop over the tiles of a group."""
     groups, inner = _tiles_of(tiles, count), Var(f"{tiles.name}_g", count)
-    place = add(mul(var(groups.name, groups.extent), count), var(inner.name, count))
+    place = var(groups.name, groups.extent) * count + var(inner.name, count)
     moved = tuple(_moved(part, tiles, place) for part in parts)
-    return groups, Loop(inner, "serial", (Fit(add(place, 1), tiles.extent, moved, ()),))
+    return groups, Loop(inner, "serial", (Fit(place + 1, tiles.extent, moved, ()),))
 
 
 def _moved(part: Part, axis: Var, value: Dim) -> Part:
@@ -237,5 +237,5 @@ def work(store: Store) -> Dim:
     bound = set(form.bound(store))
     total: Dim = 0
     for one in values:
-        total = add(total, product(axis.extent for axis in sorted(one.free & bound, key=str)))
-    return mul(product(axis.extent for axis in store.axes), total)
+        total += product(axis.extent for axis in sorted(one.free & bound, key=str))
+    return product(axis.extent for axis in store.axes) * total

@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from photic.ir import dim as dims
 from photic.ir import index as form
-from photic.ir.dim import Data, Dim, FloorDiv, Mod, Var, add, bounds, coefficient_of, var, variables
+from photic.ir.dim import Data, Dim, FloorDiv, Mod, Var, bounds, coefficient_of, var, variables
 from photic.ir.index import Access, Expr, Store
 from photic.ir.program import ROW_MAJOR, Function, Layout
 from photic.ir.walk import parts_first
@@ -81,7 +81,8 @@ def choose(
     store, width, known = _best_lanes(scatter.update if scatter else store, constants, machine)
     lanes = known[decide("lanes", [one.name if one else "none" for one in known])]
     tiles = _register_tiles(store, lanes, width, constants, machine)
-    count, rows = tiles[decide("register tile", [_tile_text(*one) for one in tiles])]
+    labels = [" ".join([f"{n}", *(f"{axis}:{size}" for axis, size in rows)]) for n, rows in tiles]
+    count, rows = tiles[decide("register tile", labels)]
     layouts = _layouts(store, lanes, width * count, constants)
     across = {lanes: width * count} if lanes else {}
     found = orders(store, {**dict(rows), **across}, layouts)[-1 if scatter else 0 :]
@@ -140,10 +141,6 @@ def _best_lanes(
     return store, width, sorted(costs, key=lambda one: costs[one])[:MOST_LANES]
 
 
-def _tile_text(count: int, rows: Rows) -> str:
-    return " ".join([str(count), *(f"{axis.name}:{size}" for axis, size in rows)])
-
-
 @lru_cache(maxsize=MANY)
 def _register_tiles(
     store: Store, lanes: Var | None, width: int, constants: frozenset[str], machine: Machine
@@ -158,12 +155,9 @@ def _register_tiles(
             for axis in _reused(store, lanes):
                 found += [(count, ((axis, size),)) for size in ROWS if size > 1]
     room = machine.vector_registers - SPARE_REGISTERS
-    return [one for one in dict.fromkeys(found) if one == best or _registers(*one) <= room]
-
-
-def _registers(count: int, rows: Rows) -> int:
-    """Accumulators of a register tile, and the operands of one step."""
-    return count * math.prod(size for _, size in rows) + count
+    # accumulators, and the operands of one step
+    held = {one: one[0] * math.prod(size for _, size in one[1]) + one[0] for one in found}
+    return [one for one, registers in held.items() if one == best or registers <= room]
 
 
 def _width(store: Store, machine: Machine) -> int:
@@ -299,7 +293,7 @@ def _layouts(
         axis = _cut_axis(access, lanes)
         if access.buffer.name in constants and axis is not None and bound:
             inner = Var("lane", tile)
-            whole = add(dims.mul(var("panel", bounds(lanes.extent)[1]), tile), var("lane", tile))
+            whole = var("panel", bounds(lanes.extent)[1]) * tile + var("lane", tile)
             place = dims.substitute(access.index[axis], {lanes: whole})
             if dims.mod(place, tile) == var(inner.name, tile):
                 found[access.buffer.name] = Layout(axis, tile)

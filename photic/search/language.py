@@ -177,7 +177,9 @@ def decode(node: ENode, children: tuple[Expr, ...], table: Table) -> Expr:
     if node.op == "Leaf":
         return table.leaves[int(node.attributes[0])]
     if node.op == "Prod":
-        return folded(lambda x, y: form.binary("mul", x, y), _hoistable_first(children))
+        # what depends on fewer axes first: such products are computed outside inner loops
+        factors = sorted(children, key=lambda one: (len(one.free), one.op != "number"))
+        return folded(lambda x, y: form.binary("mul", x, y), factors)
     if node.op == "Select":
         return form.select(*children)
     name = str(node.attributes[0])
@@ -186,8 +188,3 @@ def decode(node: ENode, children: tuple[Expr, ...], table: Table) -> Expr:
     if node.op == "Reduce":
         return form.reduce(name, table.axes[str(node.attributes[1])], children[0])
     return form.unary(name, *children) if node.op == "Un" else form.binary(name, *children)
-
-
-def _hoistable_first(factors: tuple[Expr, ...]) -> list[Expr]:
-    """Factors that depend on fewer axes first: their product is computed outside inner loops."""
-    return sorted(factors, key=lambda one: (len(one.free), one.op != "number"))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from photic.ir import index as form
-from photic.ir.dim import Dim, Var, add, bounds, mul, product, var
+from photic.ir.dim import Dim, Var, bounds, product, var
 from photic.ir.index import Access, Buffer, Expr, Store
 from photic.ir.nest import Nest, Part, tiles
 from photic.ir.program import ROW_MAJOR, Function
@@ -195,7 +195,7 @@ def _nests(region: Region, made: Arrangement) -> Iterator[Nest]:
             seen |= {access.buffer: None for access in form.loads(one.store.value)}
         total: Dim = 0
         for member in kernel.members:
-            total = add(total, work(region.statements[member].store))
+            total += work(region.statements[member].store)
         parameters = tuple(one for one in seen if one not in scratch)
         layouts = (ROW_MAJOR,) * len(parameters)
         yield Nest(f"f{number}", parameters, layouts, kernel.body, total, kernel.scratch)
@@ -235,4 +235,4 @@ def is_small(candidate: Candidate) -> bool:
 
 def most_bytes(buffers: Sequence[Buffer]) -> int:
     """Bytes of some buffers at the largest sizes."""
-    return sum(bounds(mul(product(one.shape), one.dtype.bytes))[1] for one in buffers)
+    return sum(bounds(product(one.shape) * one.dtype.bytes)[1] for one in buffers)

@@ -133,3 +133,14 @@ def test_a_count_of_a_known_border_compiles() -> None:
     program = ph.compile({"y": ph.where(least < count, q, q + 1)}, search=0)
     given = {"x": np.arange(24, dtype=np.int32), "q": np.array([3, 30], np.int32)}
     assert program(**given, b=np.array([2, 50], np.float32))["y"].tolist() == [3, 31]
+
+
+@pytest.mark.parametrize("shape", [(20_000, 33), (150, 140, 33)])
+def test_a_long_sum_is_a_sum_of_parts_so_that_rounding_stays_small(shape: tuple[int, ...]) -> None:
+    x = np.full(shape, 0.1, np.float32)
+    axes = tuple(range(len(shape) - 1))
+    program = ph.compile(ph.sum(ph.input("x", shape), axis=axes), search=0)
+    (found,) = program(x=x).values()
+    terms = float(np.prod(shape[:-1]))
+    # one term after the other would be wrong by some 2e-4
+    np.testing.assert_allclose(found, terms * np.float64(np.float32(0.1)), rtol=1e-5)
