@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import photic as ph
+from photic.cli import targets_check
 from photic.forms import eval as evaluator
 from photic.forms import index_eval
 from photic.forms.graph_check import check_graph
@@ -88,16 +88,14 @@ def test_a_target_is_added_as_the_page_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (module,) = blocks("add-a-target.md", "python")
-    (tmp_path / "null_device.py").write_text(module, encoding="utf-8")
+    (tmp_path / "plain_device.py").write_text(module, encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setitem(registry.MODULES, "null", "null_device")
-    x = ph.input("x", (ph.dim("n", 1, 9), 4))
+    monkeypatch.setitem(registry.MODULES, "plain", "plain_device")
     try:
-        program = ph.compile({"y": ph.exp(x) + 1}, target="null")
-        assert program(x=np.zeros((3, 4), np.float32))["y"].shape == (3, 4)
-        assert "photic_entry" in program.artifact.source
+        found = dict(targets_check.faults_of(registry.target_named("plain")))
+        assert found == dict.fromkeys(found, "") and len(found) > 1
     finally:
-        sys.modules.pop("null_device", None)
+        sys.modules.pop("plain_device", None)
 
 
 def test_the_page_names_every_field_of_a_target() -> None:

@@ -1,38 +1,63 @@
 """``photic targets``: which targets work on this machine, or why not, and what they found.
 
-A target is listed by its name here; everything said about it comes from its own folder.
+The targets are those of the registry; everything said about one comes from its own folder.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
+from functools import partial
+from typing import Annotated
+
+import typer
 
 from photic.base.errors import PhoticError
-from photic.cli.ending import endings
+from photic.cli.ending import Ending, endings
+from photic.targets.registry import MODULES, target_named
 
 
-def targets() -> None:
+def targets(
+    check: Annotated[
+        str, typer.Option(metavar="NAME", help="Compile and run a few programs on this target.")
+    ] = "",
+) -> None:
     """List the targets and what they found here.
 
     For each target: whether it works on this machine, or why not, and the facts it compiles for.
+    With --check, one target runs small programs whose results are known.
 
     \b
     Example:
-      photic targets
+      photic targets --check opencl
     """
     with endings():
-        for name, find_facts in TARGETS.items():
+        if check:
+            _check(check)
+            return
+        for name, find_facts in finders().items():
             print("\n".join(described(name, find_facts)))
 
 
-def _c_facts() -> object:
-    from photic.targets.c.facts import facts
+def _check(name: str) -> None:
+    """A line for each check; exit code 1 if one failed."""
+    from photic.cli.targets_check import faults_of
 
-    return facts()
+    faults = 0
+    for what, problem in faults_of(target_named(name)):
+        print(f"{name}: {what}: {problem or 'right'}", flush=True)
+        faults += bool(problem)
+    if faults:
+        raise SystemExit(int(Ending.FAILED))
 
 
-TARGETS: dict[str, Callable[[], object]] = {"c": _c_facts}
+def finders() -> dict[str, Callable[[], object]]:
+    """How each target finds its facts."""
+    return {name: partial(_facts, name) for name in MODULES}
+
+
+def _facts(name: str) -> object:
+    return target_named(name).facts()
 
 
 def described(name: str, find_facts: Callable[[], object]) -> Iterator[str]:

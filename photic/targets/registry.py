@@ -41,7 +41,8 @@ class Loaded(Protocol):
 class Target:
     """One machine: what the planner is told, how its language is spelled, how code gets to run.
 
-    ``worker`` names the module that runs trials in a process of its own.
+    ``worker`` names the module that runs trials in a process of its own; ``facts`` are a dataclass
+    for people to read.
     ``key`` changes whenever code generated here would not fit another machine of the same target.
     """
 
@@ -52,6 +53,7 @@ class Target:
     build: Callable[[str], Path]
     load: Callable[[Path], Loaded]
     worker: str
+    facts: Callable[[], object]
 
 
 def target_named(name: str) -> Target:

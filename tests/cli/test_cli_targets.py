@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 from typer.testing import CliRunner
 
-from photic.cli import targets
+from photic.cli import targets, targets_check
 from photic.cli.main import app
 from photic.targets.errors import CompilerMissing
 
@@ -30,7 +30,7 @@ def missing() -> object:
 
 
 def test_an_available_target_lists_its_facts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(targets, "TARGETS", {"c": FakeFacts})
+    monkeypatch.setattr(targets, "finders", lambda: {"c": FakeFacts})
     result = runner.invoke(app, ["targets"])
     assert result.stdout.splitlines() == [
         "c: available",
@@ -43,9 +43,26 @@ def test_an_available_target_lists_its_facts(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_missing_target_says_why_and_the_next_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(targets, "TARGETS", {"c": missing, "other": FakeFacts})
+    monkeypatch.setattr(targets, "finders", lambda: {"c": missing, "other": FakeFacts})
     result = runner.invoke(app, ["targets"])
     assert result.exit_code == 0
     assert "c: not available: [P302]" in result.stdout
     assert "the ziglang wheel is not installed" in result.stdout
     assert "other: available" in result.stdout
+
+
+def test_a_target_passes_its_self_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(targets_check, "CHECKS", targets_check.CHECKS[:1])
+    result = runner.invoke(app, ["targets", "--check", "c"])
+    assert (result.exit_code, result.stdout) == (
+        0,
+        "c: one rounding for each operation: right\n",
+    )
+
+
+def test_a_target_that_is_wrong_fails_its_self_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(targets_check, "CHECKS", targets_check.CHECKS[:1])
+    monkeypatch.setattr(targets_check, "_agree", lambda *_: False)
+    result = runner.invoke(app, ["targets", "--check", "c"])
+    assert result.exit_code == 1
+    assert "differs from the evaluator's" in result.stdout

@@ -61,4 +61,5 @@ def load(path: Path) -> Loaded:
     return Loaded(library, entry)
 
 
-TARGET = Target("c", DIALECT, machine, facts_key, build_kernels, load, "photic.targets.c.worker")
+WORKER = "photic.targets.c.worker"
+TARGET = Target("c", DIALECT, machine, facts_key, build_kernels, load, WORKER, facts)

@@ -24,6 +24,7 @@ from photic.targets.opencl.facts import (
     Facts,
     Opened,
     driver_errors,
+    facts,
     facts_key,
     machine,
     opened,
@@ -110,4 +111,5 @@ def _options(known: Facts) -> list[str]:
     )
 
 
-TARGET = Target("opencl", DIALECT, machine, facts_key, build, load, "photic.targets.opencl.worker")
+WORKER = "photic.targets.opencl.worker"
+TARGET = Target("opencl", DIALECT, machine, facts_key, build, load, WORKER, facts)
