@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from photic.frontends.onnx.value import Value, is_symbolic, native
 from photic.tensor.tensor import Tensor
 
 MOST_NODES = 1_000_000  # of one import, bodies of functions and of unrolled loops included
+MOST_ELEMENTS = 1 << 38  # of one result; a terabyte of single numbers
 DEEPEST_CALLS = 64  # functions that call functions
 
 Scope = ChainMap[str, Value]
@@ -154,7 +156,16 @@ def run_node(node: Node, scope: Scope, reading: Reading) -> None:
     ):
         given = sum(one is not None for one in results)
         raise call.wrong(f"{len(names)} outputs wanted, supported: {given}")
+    for one in results:
+        _require_sane(one, call)
     scope.update({n: one for n, one in zip(node.outputs, results) if n and one is not None})
+
+
+def _require_sane(result: Value | None, call: Call) -> None:
+    """OnnxInput for a result that no memory holds: it is an attempt on it, or a mistake."""
+    sizes = [] if result is None else [one for one in result.shape if isinstance(one, int)]
+    if result is not None and len(sizes) == len(result.shape) and prod(sizes) > MOST_ELEMENTS:
+        raise call.wrong(f"a result of shape {result.shape} has more than {MOST_ELEMENTS} elements")
 
 
 def _input(node: Node, name: str, scope: Scope, reading: Reading) -> Value | None:

@@ -19,7 +19,8 @@ from photic.tensor import creation, loops, primitive, shapes
 from photic.tensor.tensor import Tensor
 
 WRITTEN_OUT = 8  # trips; longer loops are loops of the program if they can be
-MOST_TRIPS = 100_000  # of a loop that is written out
+MOST_TRIPS = 10_000  # of a loop that is written out
+LONGEST = 1 << 31  # trips of a loop of the program; more stand for "until the condition says so"
 ENDLESS = (1 << 63) - 1
 
 
@@ -63,7 +64,7 @@ def _loop(call: Call) -> list[Value]:
     first = [call.value(k) for k in range(2, len(call.inputs))]
     if not is_on or (isinstance(trips, int) and trips <= 0):
         trips = 0
-    if isinstance(trips, Int) or WRITTEN_OUT < trips < ENDLESS:
+    if isinstance(trips, Int) or WRITTEN_OUT < trips < LONGEST:
         looped = _looped(call, body, trips, first)
         if looped is not None:
             return looped
@@ -79,7 +80,7 @@ def _written_out(call: Call, body: Graph, trips: int, carried: list[Value]) -> l
     is_on = Value(sizes_array([1]).astype(bool).reshape(()), KIND["bool"])
     number = 0
     while number < trips:
-        if number > MOST_TRIPS:
+        if number >= MOST_TRIPS:
             raise call.wrong(f"more than {MOST_TRIPS} trips")
         at = Value(sizes_array([number]).reshape(()), KIND["int64"])
         is_on, *results = run_graph(body, [at, is_on, *carried], call)

@@ -136,6 +136,9 @@ def _from_front(place: Dim, extent: Dim) -> Dim:
         return place
 
 
+UNEVEN_SINCE = 18  # the version in which the last part of Split may be smaller
+
+
 def _split(call: Call) -> list[Value]:
     """Parts of an axis: of sizes that are given, or as equal as they can be."""
     value, axis = call.value(0), call.integer("axis", 0)
@@ -146,8 +149,13 @@ def _split(call: Call) -> list[Value]:
         if isinstance(extent, Int):
             parts = slicing.split(value.tensor, count, axis)
             return [Value(one, value.kind) for one in parts]
+        if call.version < UNEVEN_SINCE and extent % count:
+            raise call.wrong(f"{extent} places in {count} parts of one size")
         part = -(-extent // count)
         sizes = tuple(max(0, min(part, extent - part * k)) for k in range(count))
+    numbers = [one for one in (*sizes, extent) if isinstance(one, int)]
+    if len(numbers) > len(sizes) and (min(numbers) < 0 or sum(numbers[:-1]) != extent):
+        raise call.wrong(f"parts of sizes {tuple(sizes)}, of an axis of {extent}")
     ends: list[Dim] = []
     for size in sizes[:-1]:
         ends.append(size + ends[-1] if ends else size)

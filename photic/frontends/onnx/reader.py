@@ -28,9 +28,10 @@ from photic.frontends.onnx.records import (
     Port,
     Reference,
 )
-from photic.frontends.onnx.tensors import MOST_BYTES, read_tensor
+from photic.frontends.onnx.tensors import read_tensor
 
 DEEPEST = 24  # graphs within graphs; protobuf itself reads about 30
+MOST_DENSE_BYTES = 1 << 30  # of a sparse tensor with its zeros, of which the file holds no byte
 DOMAINS = {"ai.onnx": ""}
 
 
@@ -242,8 +243,9 @@ def _dense(proto: onnx.SparseTensorProto, reader: _Reader, where: str) -> Consta
     values = read_tensor(proto.values, reader.folder, reader.path, where)
     places = read_tensor(proto.indices, reader.folder, reader.path, where).array.astype(np.int64)
     shape = tuple(proto.dims)
-    if any(size < 0 for size in shape) or math.prod(shape) > MOST_BYTES:
-        raise reader.corrupt(where, f"shape {shape} is no tensor's")
+    size_bytes = math.prod(shape) * values.array.itemsize
+    if any(size < 0 for size in shape) or size_bytes > MOST_DENSE_BYTES:
+        raise reader.corrupt(where, f"shape {shape} is no sparse tensor's")
     if places.ndim == 2:
         try:
             places = np.ravel_multi_index(tuple(places.T), shape)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 BYTE_BITS = 8
 MOST_BYTES = 1 << 37  # of one tensor; more is no model, but an attempt on the memory
+MOST_LETTERS = 4096  # of a path, as the usual systems have it
 PACKED_PER_ENTRY = {4: 2, 2: 4}  # elements of so many bits in an entry of int32_data
 EXTERNAL = 1  # TensorProto.DataLocation
 
@@ -102,15 +103,23 @@ def _external(proto: onnx.TensorProto, folder: Path, path: str, place: str) -> A
 
 
 def _beside(location: str, folder: Path, path: str, place: str) -> Path:
-    """The file, which must really lie in the model's folder or below."""
-    home = folder.resolve()
+    """The file, which must really lie in the model's folder or below.
+
+    Where the model itself is a link, as in the caches of model hubs, its data may be links to the
+    folder that the model lies in; the location may not lead out of the folder by itself.
+    """
+    homes = [folder.resolve()]
+    parts = Path(location).parts if len(location) < MOST_LETTERS else ("..",)
     try:
-        file = (home / location).resolve()
-        is_inside = bool(location) and file.is_relative_to(home) and file.is_file()
+        if Path(path).is_symlink():
+            homes.append(Path(path).resolve().parent)
+        leads_out = not location or ".." in parts or Path(location).is_absolute()
+        file = homes[0] if leads_out else (homes[0] / location).resolve()
+        is_inside = file.is_file() and any(map(file.is_relative_to, homes))
     except (OSError, ValueError):
         is_inside = False
-    if not is_inside or Path(location).is_absolute():
-        problem = f"data in {location!r}, which is no file in the model's folder"
+    if not is_inside:
+        problem = f"data in {location[:MOST_LETTERS]!r}, which is no file in the model's folder"
         raise OnnxCorrupt(path=path, where=place, problem=problem)
     return file
 
