@@ -11,8 +11,8 @@ in the same race, 10th to 90th percentile: ratios nearer to 1 than that mean not
 Errors are the largest distance to torch's function in float64, in units: the dtype's epsilon times
 what the result is made of (the same sums of absolute values for products and sums, the largest
 element otherwise). An error is right if it is at most the peer's or two units. For exact functions
-it counts elements that differ. ``share`` is of the ceiling that binds, arithmetic or memory, as
-measured in the same run by ``bench/ceilings.py``.
+it counts elements that differ. ``share`` is of the ceiling that binds, arithmetic or memory, the
+best that ``bench/ceilings.py`` saw in the same run.
 
 ``--resume`` goes on where a run with the same ``--json`` ended; what ended the process is noted.
 """
