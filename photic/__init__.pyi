@@ -19,6 +19,7 @@ from photic.autograd.handles import (
 from photic.autograd.handles import (
     vjp as vjp,
 )
+from photic.frontends.onnx.export import export_onnx as export_onnx
 from photic.nn.trainer import Trainer as Trainer
 from photic.tensor import random as random
 from photic.tensor.activations import (

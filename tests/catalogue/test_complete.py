@@ -15,6 +15,7 @@ import photic as ph
 # Public names that compute nothing of tensors, or nothing that one case could show.
 EXCEPTIONS = {
     "compile": "gives a program; every compiled case is a test of it",
+    "export_onnx": "writes a file of a graph; tested with the ONNX frontend",
     "load": "reads a program from a folder; tested with the store of programs",
     "nn": "a folder of modules and optimisers; tested with them",
     "dim": "a symbolic size; every entry with sizes is a test of it",

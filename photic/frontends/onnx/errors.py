@@ -52,3 +52,8 @@ class OnnxSegments(PhoticError):
     code = "P418"
     template = "the model cannot be one program: {where} needs the numbers in {value}"
     hint = "photic.frontends.onnx.Session runs it in parts and reads them back in between"
+
+
+class OnnxExport(PhoticError):
+    code = "P419"
+    template = "the ONNX model cannot be written: {problem}"
