@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from photic.cli.ending import stdout_errors
 from photic.cli.table import quantity, table
 
 if TYPE_CHECKING:
@@ -18,8 +17,7 @@ HEADS = ("", "tokens", "seconds", "tok/s")
 def write_answer(pieces: Iterator[str]) -> None:
     """Write each piece as it comes; the answer ends with a newline, also when interrupted.
 
-    Raises NoSpace or FileUnwritable where stdout takes no more, BrokenPipeError where its reader
-    went away.
+    Raises what ``streams.py`` says where stdout takes no more.
     """
     ends_line = False
     try:
@@ -32,9 +30,8 @@ def write_answer(pieces: Iterator[str]) -> None:
 
 
 def _write(text: str) -> None:
-    with stdout_errors():
-        sys.stdout.write(text)
-        sys.stdout.flush()
+    sys.stdout.write(text)
+    sys.stdout.flush()
 
 
 def statistics(stats: Stats) -> str:

@@ -7,17 +7,15 @@ typer's to report (exit code 2).
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
-from pathlib import Path
-
-import typer
+from typing import NoReturn
 
 from photic.base.errors import PhoticError
+from photic.cli.streams import PipeClosed
 
 
 class Ending(IntEnum):
@@ -37,40 +35,24 @@ def endings() -> Iterator[None]:
         with warnings.catch_warnings():
             warnings.showwarning = _print_warning
             yield
-        with stdout_errors():
-            sys.stdout.flush()
+        sys.stdout.flush()
     except PhoticError as error:
-        print(f"error: {error}", file=sys.stderr)
-        raise typer.Exit(Ending.FAILED) from None
+        ended(Ending.FAILED, f"error: {error}")
+    except MemoryError:
+        ended(Ending.FAILED, "error: there is not enough memory")
     except KeyboardInterrupt:
-        raise typer.Exit(Ending.INTERRUPTED) from None
-    except BrokenPipeError:
-        _silence_stdout()
-        raise typer.Exit(Ending.PIPE_CLOSED) from None
+        ended(Ending.INTERRUPTED)
+    except (PipeClosed, BrokenPipeError):
+        ended(Ending.PIPE_CLOSED)
+
+
+def ended(ending: Ending, message: str = "") -> NoReturn:
+    """End the command, with a line on stderr."""
+    if message:
+        print(message, file=sys.stderr)
+    raise SystemExit(int(ending)) from None
 
 
 def _print_warning(message: Warning | str, *_: object, **__: object) -> None:
     """In place of Python's own form, which shows a line of our source."""
     print(f"warning: {message}", file=sys.stderr)
-
-
-@contextmanager
-def stdout_errors() -> Iterator[None]:
-    """Turn what a full disk does to stdout into NoSpace or FileUnwritable."""
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError:
-        from photic.storage.files import write_errors
-
-        _silence_stdout()
-        with write_errors(Path("stdout")):
-            raise
-
-
-def _silence_stdout() -> None:
-    """Point stdout at nothing, so that the interpreter's last flush does not fail as well."""
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nothing, sys.stdout.fileno())
-    os.close(nothing)

@@ -44,7 +44,7 @@ Html = Annotated[
 
 
 def explain(what: What, source: Source = False, kernel: Kernel = None, html: Html = None) -> None:
-    """Show the kernels of a compiled program, and what the search for them tried.
+    """Show the kernels of a compiled program, and what was tried.
 
     For each kernel, those first that take most of the time: how many calls a run of the program
     makes, their share of the time, the time, arithmetic and bytes of one call, its share of the

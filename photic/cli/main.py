@@ -1,12 +1,10 @@
-"""The ``photic`` command: its subcommands, ``--version`` and the entry point.
+"""The ``photic`` command: its subcommands, ``--version``, and how it runs.
 
 Importing this file is cheap: whatever computes is imported by the command that needs it.
 """
 
 from __future__ import annotations
 
-import io
-import os
 import sys
 from typing import Annotated
 
@@ -16,10 +14,11 @@ from photic import __version__
 from photic.cli.bench_llm import bench_llm
 from photic.cli.chat import chat
 from photic.cli.compiling import compile_file
-from photic.cli.ending import Ending
+from photic.cli.ending import endings
 from photic.cli.explain import explain
 from photic.cli.rules import rules
 from photic.cli.run import run_model
+from photic.cli.streams import watch_streams
 from photic.cli.targets import targets
 from photic.cli.tune import tune
 
@@ -67,21 +66,13 @@ def photic(
 
 
 def run() -> None:
-    """The entry point of the installed ``photic`` script."""
-    _open_streams()
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a terminal without emoji still gets the answer
-    try:
-        app()
-    except KeyboardInterrupt:
-        sys.exit(Ending.INTERRUPTED)
-
-
-def _open_streams() -> None:
-    """Python has no stream where a shell closed it; what is written there is to be lost."""
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+    """The command line, with its streams watched and every ending an exit code."""
+    watch_streams()
+    with endings():
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
 
 
 if __name__ == "__main__":
