@@ -14,8 +14,11 @@ import pytest
 from targets.opencl_cases import disagreements, is_usable
 
 import photic as ph
+from photic.ir.dtype import FLOAT32
+from photic.targets.measure import Slot, Trial
 from photic.targets.opencl import device, facts
 from photic.targets.opencl.errors import OpenclLacks, OpenclMissing, OpenclRefused
+from photic.targets.opencl.worker import Worker
 
 pytest.importorskip("pyopencl", reason="pyopencl is not installed: pip install '.[opencl]'")
 
@@ -151,6 +154,34 @@ def test_a_saved_program_is_loaded_for_the_device(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", FUZZ)
 def test_random_graphs_give_what_c_and_the_evaluator_give(seed: int) -> None:
     assert disagreements([seed]) == []
+
+
+# --- trials of the search -------------------------------------------------------------------
+
+
+def trial_of(program: ph.Program) -> Trial:
+    """A program of one input and one output, 5 numbers each, as a trial."""
+    slots = (Slot(FLOAT32, 5, 0, 1, False),) * 2
+    return Trial(program.artifact.source, slots, (), 0, 0)
+
+
+def test_the_worker_times_a_trial_and_gives_its_results(machine: None) -> None:
+    program, worker = compiled({"y": ph.input("x", (5,)) + 1}), Worker()
+    trial, x = trial_of(program), np.arange(5, dtype=np.float32)
+    assert worker.build([trial]) == [""]
+    places = {program.artifact.inputs[0].slot: x, program.artifact.outputs[0].slot: x * 0}
+    out = program.artifact.outputs[0].slot
+    found = worker.run(trial, places, (), [out])
+    assert isinstance(found, dict) and found[out].tolist() == (x + 1).tolist()
+    seconds = worker.sample(trial, 3, 2)
+    assert isinstance(seconds, float) and 0 < seconds < 1
+
+
+def test_the_worker_says_what_does_not_compile() -> None:
+    good = trial_of(compiled({"y": ph.input("x", (5,)) + 1}))
+    bad = replace(good, text="no C\n" + good.text)
+    problems = Worker().build([bad, good])
+    assert "failed" in problems[0] and problems[1] == ""
 
 
 # --- what is missing ------------------------------------------------------------------------

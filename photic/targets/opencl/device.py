@@ -85,14 +85,19 @@ def load(path: Path) -> Loaded:
     source = path.read_text(encoding="utf-8")
     if hashlib.sha256(source.encode()).hexdigest() != path.stem:
         raise LoadRefused(path=path, problem="the file is not the one that was written")
+    try:
+        return loaded(source)
+    except opened().cl.Error as error:
+        raise OpenclRefused(path=path, output=str(error)[:SHOWN_CHARACTERS]) from None
+
+
+def loaded(source: str) -> Loaded:
+    """A text compiled; raises what pyopencl raises, and OpenclMissing, OpenclLacks."""
     known = opened()
     text, _, plan = source.rpartition(PLAN)
     if not known.facts.doubles and "f64x" in text:
         raise OpenclLacks(device=known.facts.device, given="float64 with subnormals")
-    try:
-        return Loaded(known, compiled(known, text), plan_of(json.loads(plan)))
-    except known.cl.Error as error:
-        raise OpenclRefused(path=path, output=str(error)[:SHOWN_CHARACTERS]) from None
+    return Loaded(known, compiled(known, text), plan_of(json.loads(plan)))
 
 
 def compiled(known: Opened, text: str) -> Any:

@@ -151,10 +151,22 @@ class Session:
 
     def run(self, addresses: Sequence[int], sizes: Sequence[int]) -> None:
         """One call, from beginning to end."""
+        self.give(addresses, sizes)
+        self.enqueue()
+        self.take(addresses)
+
+    def give(self, addresses: Sequence[int], sizes: Sequence[int]) -> None:
+        """Buffers and sizes of the calls that follow."""
         self.numbers = list(sizes)
         for slot, (role, count) in enumerate(self.plan.slots):
             self._give(slot, role, self.number(count), addresses[slot])
+
+    def enqueue(self) -> None:
+        """All steps, once."""
         self._run(self.steps)
+
+    def take(self, addresses: Sequence[int]) -> None:
+        """Wait for all steps; what they wrote is where the addresses say."""
         for slot, (role, count) in enumerate(self.plan.slots):
             if role in ("output", "state"):
                 self._take(slot, self.number(count), addresses[slot])
