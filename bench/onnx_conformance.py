@@ -1,10 +1,11 @@
 """How many of the ``onnx`` package's own backend tests pass, by group, and why others do not.
 
     python bench/onnx_conformance.py [--kinds node,simple,...] [--match TEXT] [--compiled]
-        [--part 1/4] [--write] [--show]
+        [--part 1/4] [--write] [--check] [--show]
 
 Runs through ``photic.frontends.onnx.backend``. By default the evaluator computes; with
-``--compiled`` programs do. ``--write`` notes what passes in ``tests/frontends/onnx/passing.txt``.
+``--compiled`` programs do. ``--write`` notes what passes in ``tests/frontends/onnx/passing.txt``;
+``--check`` ends with 1 where something in that list did not pass, and names it.
 Groups out of scope are listed with their reason and count.
 """
 
@@ -221,6 +222,12 @@ def report(outcomes: list[Outcome], show: bool) -> None:
         print(f"  {one.name}: {' '.join(one.reason.split())[:REASON_LETTERS]}")
 
 
+def fallen(outcomes: list[Outcome]) -> list[str]:
+    """The tests that once passed and do not any more."""
+    known = set(PASSING.read_text(encoding="utf-8").split())
+    return sorted(one.name for one in outcomes if one.name in known and one.state != "passed")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kinds", default=",".join(KINDS))
@@ -228,6 +235,7 @@ def main() -> None:
     parser.add_argument("--part", default="1/1")
     parser.add_argument("--compiled", action="store_true")
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--check", action="store_true")
     parser.add_argument("--show", action="store_true")
     options = parser.parse_args()
     backend = PhoticBackend if options.compiled else EvaluatedBackend
@@ -241,7 +249,11 @@ def main() -> None:
         names = sorted(one.name for one in outcomes if one.state == "passed")
         PASSING.write_text("\n".join(names) + "\n", encoding="utf-8")
     slow = sorted(outcomes, key=lambda one: -one.seconds)[:3]
+    lost = fallen(outcomes) if options.check else []
+    if lost:
+        print("no longer passing:", ", ".join(lost))
     print("slowest:", ", ".join(f"{one.name} {one.seconds:.1f} s" for one in slow), file=sys.stderr)
+    sys.exit(1 if lost else 0)
 
 
 if __name__ == "__main__":

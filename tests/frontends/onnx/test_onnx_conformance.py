@@ -11,6 +11,7 @@ import pytest
 from bench import onnx_conformance as bench
 
 EVALUATED, COMPILED = 12, 150  # every so many of what passes
+SMALLEST = "test_squeezenet"  # of the light networks, by the time that it takes
 GOAL = 0.95  # of the node tests in scope
 
 
@@ -23,6 +24,11 @@ def passing() -> list[str]:
 def node_cases() -> dict[str, Any]:
     with np.errstate(all="ignore"):
         return {one.name: one for one in bench.cases("node")}
+
+
+@cache
+def light_cases() -> dict[str, Any]:
+    return {one.name: one for one in bench.cases(bench.LIGHT)}
 
 
 def failures(names: list[str], backend: Any) -> list[str]:
@@ -39,6 +45,22 @@ def test_a_sample_of_what_passes_goes_on_passing() -> None:
 
 def test_a_few_pass_as_compiled_programs() -> None:
     assert failures(passing()[::COMPILED], bench.PhoticBackend) == []
+
+
+def test_a_light_network_passes_and_all_of_them_are_on_the_list() -> None:
+    """The smallest here, all nine in the bench: they take a minute."""
+    assert set(light_cases()) <= set(passing())
+    with np.errstate(all="ignore"):
+        found = bench.run_case(light_cases()[SMALLEST], bench.LIGHT, bench.PhoticBackend)
+    assert (found.state, found.reason) == ("passed", "")
+
+
+def test_a_test_that_no_longer_passes_is_named() -> None:
+    outcomes = [
+        bench.Outcome(name, "node", state, "", 0.0)
+        for name, state in (("test_abs", "failed"), ("test_acos", "passed"), ("gone", "failed"))
+    ]
+    assert bench.fallen(outcomes) == ["test_abs"]
 
 
 def test_the_list_of_what_passes_reaches_the_goal() -> None:
