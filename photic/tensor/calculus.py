@@ -101,7 +101,7 @@ def _steps(x: Tensor, axis: int, spacing: Value) -> Tensor:
 def trapezoid(y: Value, x: Value | None = None, dx: Value = 1.0, axis: int = -1) -> Tensor:
     """The area below ``y`` along an axis, between places ``x`` or places ``dx`` apart.
 
-    ``x`` is a line along the axis, or broadcasts with ``y``. 0 of a single place.
+    ``x`` is a line along the axis, or broadcasts with ``y``. 0 of a single place and of none.
     """
     dtype, parts, place = _trapezoids("trapezoid", y, x, dx, axis)
     return sum(parts, place).astype(dtype)  # type: ignore[arg-type]
@@ -121,6 +121,8 @@ def _trapezoids(
     """The dtype of the result, the area between each two places, and their axis."""
     dtype, (value, along) = in_floats(op, y, dx if x is None else x)
     place = checked_axis(op, axis, value.ndim)
+    if value.shape[place] == 0:
+        return dtype, value, place
     middle = (_part(value, place, 1, 0, op) + _part(value, place, 0, -1, op)) * 0.5
     if x is None:
         return dtype, middle * along, place

@@ -223,7 +223,14 @@ def logspace(
 def geomspace(
     start: float, stop: float, num: int = 50, endpoint: bool = True, dtype: DTypeLike = "float32"
 ) -> Tensor:
-    """``num`` numbers from ``start`` to ``stop``, each the same factor from the one before."""
+    """``num`` numbers from ``start`` to ``stop``, each the same factor from the one before.
+
+    BadArgument where they are not of one sign.
+    """
+    if not start * stop > 0:
+        raise BadArgument(
+            op="geomspace", argument="stop", given=stop, expected=f"of the sign of {start}, not 0"
+        )
     count = fixed("geomspace", num)
     return constant(np.geomspace(start, stop, count, endpoint, np.float64), dtype)
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -26,6 +26,13 @@ def value(function: Callable[..., ph.Tensor], *arrays: object) -> Array:
     given = {f"x{k}": np.asarray(one) for k, one in enumerate(arrays)}
     handles = [ph.input(name, one.shape, one.dtype) for name, one in given.items()]
     return of(function(*handles), given)
+
+
+def values(function: Callable[..., Sequence[ph.Tensor]], *arrays: object) -> list[Array]:
+    """As ``value``, of a function with several results."""
+    given = {f"x{k}": np.asarray(one) for k, one in enumerate(arrays)}
+    handles = [ph.input(name, one.shape, one.dtype) for name, one in given.items()]
+    return [of(one, given) for one in function(*handles)]
 
 
 def widened(function: Callable[..., ph.Tensor], *arrays: object) -> Array:

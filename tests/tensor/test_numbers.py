@@ -10,12 +10,14 @@ import pytest
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "numbers.md"
 CHECKS = (
+    "numbers_analysis",
     "numbers_elementwise",
     "numbers_exact",
     "numbers_floats",
     "numbers_functions",
     "numbers_gradients",
     "numbers_images",
+    "numbers_movements",
     "numbers_networks",
     "numbers_ordering",
     "numbers_numerics",

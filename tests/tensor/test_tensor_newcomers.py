@@ -20,7 +20,10 @@ V = ph.input("v", (4,))
 
 REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "an axis too far": (lambda: ph.mean(X, axis=5), r"mean: axis 5 is outside a tensor of rank 2"),
-    "an axis twice": (lambda: ph.sum(X, axis=(0, -2)), "sum: axis is .0, -2., expected each axis once"),
+    "an axis twice": (
+        lambda: ph.sum(X, axis=(0, -2)),
+        "axis is .0, -2., expected each axis once",
+    ),
     "a float as axis": (lambda: ph.any(X, axis=1.0), "any: axis is 1.0, expected an integer"),
     "a name as axis": (lambda: ph.min(X, axis="rows"), "min: axis is 'rows', expected an integer"),
     "a tensor as axis": (lambda: ph.max(X, V), "max: axis is Tensor.*, expected an integer"),
