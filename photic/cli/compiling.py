@@ -8,15 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from photic.cli.ending import endings
 from photic.cli.errors import FileKind, FileLine
 from photic.cli.explain import MODEL_CONFIG, MODEL_SUFFIX
-from photic.cli.onnx_file import ONNX_SUFFIX, Dims, onnx_program
-from photic.cli.options import Context, Search, SearchSeed
+from photic.cli.onnx_file import ONNX_SUFFIX, onnx_program
+from photic.cli.options import (
+    Compiled,
+    Constants,
+    Context,
+    Dims,
+    ProgramFolder,
+    Search,
+    SearchSeed,
+    Without,
+)
 from photic.cli.progress import progress
 from photic.cli.show import showing
 from photic.cli.table import counted, quantity
@@ -38,21 +45,10 @@ REFUSED: tuple[tuple[str, str, Callable[[Path], bool]], ...] = (
 )
 """What is no file to compile: its kind, what to do, and how to tell."""
 
-File = Annotated[str, typer.Argument(help="A graph as text, a .onnx or .gguf model, or a folder.")]
-Out = Annotated[
-    Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the program goes.")
-]
-Without = Annotated[
-    str, typer.Option(metavar="TOPICS", help="Topics of rules to leave out, with commas.")
-]
-Constants = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="The graph's large constants: safetensors.")
-]
-
 
 def compile_file(
-    file: File,
-    output: Out,
+    file: Compiled,
+    output: ProgramFolder,
     search: Search = 0.0,
     seed: SearchSeed = 0,
     without: Without = "",

@@ -9,12 +9,11 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from photic.base.errors import BadArgument, PhoticError
 from photic.cli.ending import endings
+from photic.cli.options import Explained, Html, KernelPart, ShowSource
 from photic.cli.progress import progress
 from photic.cli.show import showing
 from photic.cli.table import counted, duration, quantity, table
@@ -30,20 +29,10 @@ GIGA, MEGA = 1e9, 1e6
 AS_WRITTEN = "as written"  # the kind of kernels that no rule led to
 MOST_NEAR = 5  # names in the message about one that is unknown
 
-What = Annotated[
-    str, typer.Argument(help="A model's name, file or folder, or a program saved by photic.")
-]
-Source = Annotated[bool, typer.Option("--source", help="Print the source of each kernel too.")]
-Kernel = Annotated[
-    str | None,
-    typer.Option("--kernel", help="Only kernels with this in their names, with nest and source."),
-]
-Html = Annotated[
-    Path | None, typer.Option("--html", metavar="FILE", help="Write one page of HTML instead.")
-]
 
-
-def explain(what: What, source: Source = False, kernel: Kernel = None, html: Html = None) -> None:
+def explain(
+    what: Explained, source: ShowSource = False, kernel: KernelPart = None, html: Html = None
+) -> None:
     """Show the kernels of a compiled program, and what was tried.
 
     For each kernel, those first that take most of the time: how many calls a run of the program

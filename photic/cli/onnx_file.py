@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
+
+from photic.cli.options import Dims as Dims
 
 if TYPE_CHECKING:
     from photic.frontends.onnx.sizes import Given
@@ -15,13 +17,6 @@ if TYPE_CHECKING:
 
 ONNX_SUFFIX = ".onnx"
 SIZE = re.compile(r"(\d+)(?:\.\.(\d+)(?::(\d+))?)?")
-
-Dims = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--dim", metavar="NAME=SIZE", help="A size of an ONNX model: 4, 1..16, or 32..960:32."
-    ),
-]
 
 
 def sizes_of(given: Sequence[str]) -> dict[str, Given]:

@@ -1,8 +1,12 @@
-"""Options that several commands have, and the checks that typer's own do not make."""
+"""The options and arguments of all commands, and the checks that typer's own do not make.
+
+One table: what two commands have is defined once, and what one has can be compared with the others.
+``photic bench-llm`` keeps those that are its own."""
 
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -46,6 +50,67 @@ Speculative = Annotated[
     typer.Option(
         min=0, metavar="N", help="Draft up to N tokens at once from the text so far; 0 = none."
     ),
+]
+
+
+# --- compiling and searching ----------------------------------------------------------------
+
+Compiled = Annotated[
+    str, typer.Argument(help="A graph as text, a .onnx or .gguf model, or a folder.")
+]
+ProgramFolder = Annotated[
+    Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the program goes.")
+]
+Without = Annotated[
+    str, typer.Option(metavar="TOPICS", help="Topics of rules to leave out, with commas.")
+]
+Constants = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="The graph's large constants: safetensors.")
+]
+Dims = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--dim", metavar="NAME=SIZE", help="A size of an ONNX model: 4, 1..16, or 32..960:32."
+    ),
+]
+ModelOrMove = Annotated[
+    str,
+    typer.Argument(
+        metavar="model|export|import", help="A model's name or a .gguf file, or what to do."
+    ),
+]
+RecordsFile = Annotated[
+    str | None,
+    typer.Argument(help='Where records go to or come from; "-" is a pipe.'),
+]
+
+# --- looking at programs and rules ----------------------------------------------------------
+
+Explained = Annotated[
+    str, typer.Argument(help="A model's name, file or folder, or a program saved by photic.")
+]
+ShowSource = Annotated[bool, typer.Option("--source", help="Print the source of each kernel too.")]
+KernelPart = Annotated[
+    str | None,
+    typer.Option("--kernel", help="Only kernels with this in their names, with nest and source."),
+]
+Html = Annotated[
+    Path | None, typer.Option("--html", metavar="FILE", help="Write one page of HTML instead.")
+]
+RuleName = Annotated[
+    list[str] | None, typer.Argument(help="The name of a rule, or of a topic.", metavar="[NAME]")
+]
+Short = Annotated[bool, typer.Option("--short", help="One line a rule: name, kind, why it holds.")]
+
+# --- running saved programs -----------------------------------------------------------------
+
+Inputs = Annotated[
+    list[str] | None,
+    typer.Option("--input", metavar="NAME=FILE.npy", help="An input of a saved program."),
+]
+Outputs = Annotated[
+    list[str] | None,
+    typer.Option("--output", metavar="NAME=FILE.npy", help="Where an output is written."),
 ]
 
 

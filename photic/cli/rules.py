@@ -1,7 +1,7 @@
-"""``photic rules``: the rules that the search may use, by topic, and one of them in full.
+"""``photic rules``: the rules that the search may use: law, guard, kind, samples, and their use.
 
-What is shown is read from the records of the rules themselves, and from the tuning records how many
-winners of earlier searches need a rule. How often it matched is not kept. Nothing is searched here.
+What is shown of a rule is read from its record; how often it fired from the last searches, how many
+winners need it from the tuning records. Nothing is searched here.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ import difflib
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
-
-import typer
 
 from photic.base.errors import BadArgument
 from photic.cli.ending import endings
+from photic.cli.options import RuleName, Short
+from photic.cli.table import counted
 
 KINDS = {
     "exact": "equal to the bit",
@@ -24,50 +23,81 @@ KINDS = {
     "fact": "concludes facts about values, equates nothing",
     "plan": "another way to arrange the same statements",
 }
+EQUATING = frozenset({"exact", "real", "finite"})
+FIRINGS, NEAR_MISSES = (
+    200,
+    20,
+)  # of each rule in every run of photic's tests (tests/rules/sampler.py)
+SAMPLES = f"{FIRINGS} programs that it fires on and {NEAR_MISSES} near misses in every run of tests"
+PLANS_SAMPLES = "random plans of the rules together, against the evaluator, in every run of tests"
 MOST_NEAR = 5  # names in the message about one that is unknown
 NEARNESS = 0.4  # of a name that is told, 0 to 1 as difflib counts
-
-Words = Annotated[
-    list[str] | None, typer.Argument(help="The name of a rule, or of a topic.", metavar="[NAME]")
-]
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What is shown of a rule; ``guard`` and ``text`` are egglog."""
+    """What is shown of a rule; ``law``, ``guard`` and ``text`` are egglog."""
 
     name: str
     kind: str
     why: str
+    law: str
     guard: str
     text: str
+    samples: str
 
 
-def rules(name: Words = None) -> None:
-    """List the rules of the search by topic, or show one in full.
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What searches made of the rules: matches in each of the last, rules behind each winner."""
 
-    For each rule: its name, its kind and why it holds. A name shows that rule's guard and text
-    too, and how many winners of earlier searches need it.
+    searches: Sequence[Mapping[str, int]]
+    winners: Sequence[frozenset[str]]
+
+    def fired(self, name: str) -> str:
+        """How often a rule fired in the last searches."""
+        if not self.searches:
+            return "not known: no search is remembered"
+        count = sum(one.get(name, 0) for one in self.searches)
+        if not any(name in one for one in self.searches):
+            return "not counted"
+        return f"{count} times in the last {counted(len(self.searches), 'search', 'searches')}"
+
+    def behind(self, name: str) -> str:
+        """How many winners need a rule."""
+        count = sum(name in rules for rules in self.winners)
+        return f"by {count} of {counted(len(self.winners), 'remembered winner')}"
+
+
+def rules(name: RuleName = None, short: Short = False) -> None:
+    """Show the rules of the search by topic, or one of them.
+
+    For each rule: its law and guard (in egglog, the words are in photic's values.egg), its kind,
+    why it holds, how it is tested, how often it fired in the last searches, and how many winners
+    of earlier searches need it. A name shows that rule's whole text too.
 
     \b
     Examples:
       photic rules
+      photic rules --short
       photic rules folds
       photic rules factors out of a sum
     """
     with endings():
-        print("\n".join(answer(" ".join(name or ()), known(), winners())))
+        print("\n".join(answer(" ".join(name or ()), known(), used(), short)))
 
 
-def winners() -> Sequence[frozenset[str]]:
-    """The rules behind each winner that is remembered, whichever target it is of."""
+def used() -> Used:
+    """The last searches, and the rules behind each winner that is remembered, of any target."""
     from photic.storage.record import parsed
+    from photic.storage.searches import last_searches
     from photic.tuning.tune import open_records
 
     text = io.StringIO()
     open_records(0.0).export(text)
     records = dict.fromkeys(parsed(line)[1] for line in text.getvalue().splitlines())
-    return [frozenset(one.rules) for one in records]  # a winner is kept under two keys
+    # a winner is kept under two keys
+    return Used([one.matches for one in last_searches()], [frozenset(one.rules) for one in records])
 
 
 def known() -> dict[str, tuple[Shown, ...]]:
@@ -75,23 +105,32 @@ def known() -> dict[str, tuple[Shown, ...]]:
     from photic.search.planning import PLANS
     from photic.search.rules import TOPICS
 
+    sampled = {topic: (rules, SAMPLES) for topic, rules in TOPICS.items()}
     return {
         topic: tuple(
-            Shown(rule.name, rule.kind, rule.why, _one_line(rule.when), _one_line(rule.text()))
+            Shown(
+                rule.name,
+                rule.kind,
+                rule.why,
+                _one_line(f"{rule.left} {'=' if rule.kind in EQUATING else '=>'} {rule.right}"),
+                _one_line(rule.when),
+                _one_line(rule.text()),
+                samples,
+            )
             for rule in rules
         )
-        for topic, rules in {**TOPICS, "plans": PLANS}.items()
+        for topic, (rules, samples) in {**sampled, "plans": (PLANS, PLANS_SAMPLES)}.items()
     }
 
 
 def answer(
-    name: str, topics: Mapping[str, Sequence[Shown]], found_before: Sequence[frozenset[str]]
+    name: str, topics: Mapping[str, Sequence[Shown]], uses: Used, short: bool
 ) -> Iterator[str]:
     """The lines for no name, a topic's or a rule's; BadArgument with near names for another one."""
     if not name or name in topics:
         for topic, rules in topics.items():
             if name in ("", topic):
-                yield from _listed(topic, rules)
+                yield from _listed(topic, rules) if short else _told(topic, rules, uses)
         return
     found = [(topic, one) for topic, rules in topics.items() for one in rules if one.name == name]
     if not found:
@@ -99,7 +138,10 @@ def answer(
             op="rules", argument="NAME", given=repr(name), expected=near(name, topics)
         )
     for topic, one in found:
-        yield from _in_full(topic, one, found_before)
+        yield one.name
+        yield f"  topic:   {topic}"
+        yield from _lines(one, uses)
+        yield f"  text:    {one.text}"
 
 
 def near(name: str, topics: Mapping[str, Sequence[Shown]]) -> str:
@@ -113,20 +155,28 @@ def near(name: str, topics: Mapping[str, Sequence[Shown]]) -> str:
 
 def _listed(topic: str, rules: Sequence[Shown]) -> Iterator[str]:
     widths = [max(len(getattr(one, field)) for one in rules) for field in ("name", "kind")]
-    yield f"{topic}: {len(rules)} rules"
+    yield f"{topic}: {counted(len(rules), 'rule')}"
     for one in rules:
         yield f"  {one.name.ljust(widths[0])}  {one.kind.ljust(widths[1])}  {one.why}"
 
 
-def _in_full(topic: str, rule: Shown, found_before: Sequence[frozenset[str]]) -> Iterator[str]:
-    count = sum(rule.name in rules for rules in found_before)
-    yield rule.name
-    yield f"  topic: {topic}"
-    yield f"  kind:  {rule.kind} ({KINDS[rule.kind]})"
-    yield f"  why:   {rule.why}"
-    yield f"  used:  by {count} of {len(found_before)} remembered winners"
-    yield f"  guard: {rule.guard or 'none'}"
-    yield f"  text:  {rule.text}"
+def _told(topic: str, rules: Sequence[Shown], uses: Used) -> Iterator[str]:
+    yield f"{topic}: {counted(len(rules), 'rule')}"
+    for one in rules:
+        yield ""
+        yield one.name
+        yield from _lines(one, uses)
+    yield ""
+
+
+def _lines(rule: Shown, uses: Used) -> Iterator[str]:
+    yield f"  law:     {rule.law}"
+    yield f"  guard:   {rule.guard or 'none'}"
+    yield f"  kind:    {rule.kind} ({KINDS[rule.kind]})"
+    yield f"  why:     {rule.why}"
+    yield f"  samples: {rule.samples}"
+    yield f"  fired:   {uses.fired(rule.name)}"
+    yield f"  used:    {uses.behind(rule.name)}"
 
 
 def _one_line(text: str) -> str:

@@ -19,9 +19,11 @@ from photic.cli.explain import PROGRAM_SUFFIX
 from photic.cli.options import (
     ANSWER_TOKENS,
     Context,
+    Inputs,
     MaxTokens,
     MinP,
     Model,
+    Outputs,
     Penalty,
     Search,
     Seed,
@@ -37,7 +39,7 @@ from photic.cli.options import (
     use_threads,
 )
 from photic.cli.progress import progress
-from photic.cli.run_program import Inputs, Outputs, run_program
+from photic.cli.run_program import run_program
 from photic.cli.show import showing
 
 if TYPE_CHECKING:

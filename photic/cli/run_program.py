@@ -4,23 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from photic.cli.errors import ArrayFile
+from photic.cli.options import Inputs as Inputs
 
 if TYPE_CHECKING:
     from photic.storage.artifact import Array
-
-Inputs = Annotated[
-    list[str] | None,
-    typer.Option("--input", metavar="NAME=FILE.npy", help="An input of a saved program."),
-]
-Outputs = Annotated[
-    list[str] | None,
-    typer.Option("--output", metavar="NAME=FILE.npy", help="Where an output is written."),
-]
 
 
 def run_program(path: Path, inputs: Sequence[str], outputs: Sequence[str]) -> None:

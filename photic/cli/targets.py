@@ -14,7 +14,6 @@ import typer
 
 from photic.base.errors import PhoticError
 from photic.cli.ending import Ending, endings
-from photic.targets.registry import MODULES, target_named
 
 
 def targets(
@@ -42,6 +41,7 @@ def targets(
 def _check(name: str) -> None:
     """A line for each check; exit code 1 if one failed."""
     from photic.cli.targets_check import faults_of
+    from photic.targets.registry import target_named
 
     faults = 0
     for what, problem in faults_of(target_named(name)):
@@ -53,10 +53,14 @@ def _check(name: str) -> None:
 
 def finders() -> dict[str, Callable[[], object]]:
     """How each target finds its facts."""
+    from photic.targets.registry import MODULES
+
     return {name: partial(_facts, name) for name in MODULES}
 
 
 def _facts(name: str) -> object:
+    from photic.targets.registry import target_named
+
     return target_named(name).facts()
 
 

@@ -11,14 +11,14 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from photic.base.trace import listening
 from photic.cli.ending import endings
 from photic.cli.errors import FileLine
-from photic.cli.options import Context, Search, SearchSeed
+from photic.cli.options import Context, ModelOrMove, RecordsFile, Search, SearchSeed
 from photic.cli.progress import progress
 from photic.cli.show import showing
 from photic.cli.table import counted, duration, table
@@ -30,21 +30,10 @@ if TYPE_CHECKING:
 STREAM = "-"
 SECONDS = 60.0  # as long as a first search of a small model needs to settle
 
-What = Annotated[
-    str,
-    typer.Argument(
-        metavar="model|export|import", help="A model's name or a .gguf file, or what to do."
-    ),
-]
-File = Annotated[
-    str | None,
-    typer.Argument(help='Where records go to or come from; "-" is a pipe.'),
-]
-
 
 def tune(
-    what: What,
-    file: File = None,
+    what: ModelOrMove,
+    file: RecordsFile = None,
     search: Search = SECONDS,
     seed: SearchSeed = 0,
     context: Context = None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,6 +15,7 @@ from photic.compiler.compile import prepared
 from photic.forms.graph_names import named_sources
 from photic.ir.graph import Graph, Node, Operand
 from photic.search.rules import TOPICS
+from photic.storage.searches import Searched, remember_search
 from photic.targets.registry import target_named
 from photic.tensor.artifacts import finished
 from photic.tensor.making import making_of
@@ -54,6 +56,9 @@ def compile(
     options = _options(search, seed, without, precision)
     state = prepared(graph, chosen)
     tuned = tune(state.program, chosen, options)
+    if tuned.seconds > 0:
+        counts = (tuned.seconds, tuned.candidates, tuned.matches)
+        remember_search(Searched(time.time(), *counts))
     behind = apply_winners(state, tuned.winners)
     artifact = finished(state)
     artifact = replace(artifact, making=making_of(state, tuned, behind))
