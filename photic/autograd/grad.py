@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from photic.autograd.checkpoint import Copies, copies
 from photic.autograd.facts import Facts
 from photic.autograd.loops import Pairs, moving, pull_scan
+from photic.autograd.padded_copies import Paddings, off_copies, paddings, past
 from photic.autograd.rules import RULES, Found
 from photic.autograd.term import Term, brought, total, whole
 from photic.ir.graph import Item, Node, Operand, topological
@@ -25,6 +26,7 @@ class _Pass:
     moving: set[Node]
     facts: Facts
     copies: Copies
+    paddings: Paddings
     terms: dict[Node, list[Term]] = field(default_factory=lambda: defaultdict(list))
     results: dict[Node, dict[int, Operand]] = field(default_factory=lambda: defaultdict(dict))
 
@@ -35,9 +37,10 @@ class _Pass:
     def arrive(self, found: Found) -> None:
         """Take in terms for what a node reads, where a gradient goes on."""
         for one, term in found:
-            node = self.copies.originals.get(one.node, one.node)
-            if node in self.moving:
-                self.terms[node].append(brought(term, one.view, node.shape))
+            original = Operand(self.copies.originals.get(one.node, one.node), one.view)
+            if original.node in self.moving:
+                read = past(original, self.paddings)
+                self.terms[read.node].append(brought(term, read.view, read.node.shape))
 
     def leave(self, node: Node) -> Term | None:
         """Send the gradient of a node on; returns it, None where it is 0."""
@@ -68,7 +71,9 @@ def gradients(pairs: Pairs, wanted: Collection[Node]) -> dict[Node, Operand]:
     facts = Facts()
     facts.learn(roots)
     on_the_way = moving(roots, wanted)
-    state = _Pass(on_the_way, facts, copies(order, facts))
+    known = paddings(order)
+    passed = {node: one for node, one in known.items() if node not in wanted}
+    state = _Pass(on_the_way, facts, copies(order, facts), passed)
     state.arrive((output, Term((weight,))) for output, weight in pairs)
     found: dict[Node, Operand] = {}
     for node in reversed(order):
@@ -76,4 +81,4 @@ def gradients(pairs: Pairs, wanted: Collection[Node]) -> dict[Node, Operand]:
             term = state.leave(node)
             if term is not None and node in wanted:
                 found[node] = whole(term)
-    return found
+    return off_copies(found, set(order), known)

@@ -151,7 +151,7 @@ def _max(node: Node, given: Term, facts: Facts) -> Found:
     """Shared evenly by all that are equal to the maximum, also one over several axes."""
     pair = two_values(node)
     if pair is not None:
-        yield from _larger(*pair, given, facts)
+        yield from _larger(node, *pair, given, facts)
         return
     x, axes = _all_axes(node)
     settled = term.settled(given)
@@ -184,11 +184,15 @@ def _all_axes(node: Node) -> tuple[Operand, list[int]]:
     return x, axes
 
 
-def _larger(left: Operand, right: Operand, given: Term, facts: Facts) -> Found:
-    """The larger of two: each half where they are equal, but a constant then takes all."""
+def _larger(node: Node, left: Operand, right: Operand, given: Term, facts: Facts) -> Found:
+    """The larger of two: each half where they are equal, but a constant then takes all.
+
+    Beside a constant the result itself tells where it is larger: what it is of need not be kept.
+    """
+    is_beside = facts.is_fixed(left) or facts.is_fixed(right)
     for one, other in ((left, right), (right, left)):
-        yield one, term.where(given, build.less(other, one))
-    if not (facts.is_fixed(left) or facts.is_fixed(right)):
+        yield one, term.where(given, build.less(other, operand(node) if is_beside else one))
+    if not is_beside:
         is_tie = build.times(
             build.negated(build.less(left, right)), build.negated(build.less(right, left))
         )

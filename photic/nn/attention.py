@@ -167,7 +167,35 @@ class MultiheadAttention(Module):
 ACTIVATIONS: dict[str, Callable[[Value], Tensor]] = {"relu": relu, "gelu": checkpoint(gelu)}
 
 
-class TransformerEncoderLayer(Module):
+class FeedForward(Module):
+    """The two linear layers of a transformer's layer, with dropout and an activation between."""
+
+    def _feed(
+        self,
+        d_model: int,
+        dim_feedforward: int,
+        dropout: float,
+        activation: str | Callable[[Value], Tensor],
+        bias: bool,
+        *,
+        rng: Rng,
+        dtype: DTypeLike,
+    ) -> None:
+        """Make them. BadArgument for an unknown activation."""
+        if isinstance(activation, str) and activation not in ACTIVATIONS:
+            given = {"given": repr(activation), "expected": f"one of {', '.join(ACTIVATIONS)}"}
+            raise BadArgument(op=type(self).__name__, argument="activation", **given)
+        self.linear1 = Linear(d_model, dim_feedforward, bias, rng=rng, dtype=dtype)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, bias, rng=rng, dtype=dtype)
+        self.activation = ACTIVATIONS[activation] if isinstance(activation, str) else activation
+
+    def _inner(self, x: Tensor) -> Tensor:
+        inner = self.dropout.forward(self.activation(self.linear1.forward(x)))
+        return self.linear2.forward(inner)
+
+
+class TransformerEncoderLayer(FeedForward):
     """Self-attention, then two linear layers, each added to what it was given and normed.
 
     ``norm_first`` norms what goes in instead. ``activation``: "relu", "gelu" or a function.
@@ -188,22 +216,16 @@ class TransformerEncoderLayer(Module):
         rng: Rng,
         dtype: DTypeLike = FLOAT,
     ) -> None:
-        if isinstance(activation, str) and activation not in ACTIVATIONS:
-            given = {"given": repr(activation), "expected": f"one of {', '.join(ACTIVATIONS)}"}
-            raise BadArgument(op="TransformerEncoderLayer", argument="activation", **given)
         rng = generator(rng)
         self.self_attn = MultiheadAttention(
             d_model, nhead, dropout, bias, batch_first=batch_first, rng=rng, dtype=dtype
         )
-        self.linear1 = Linear(d_model, dim_feedforward, bias, rng=rng, dtype=dtype)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias, rng=rng, dtype=dtype)
+        self._feed(d_model, dim_feedforward, dropout, activation, bias, rng=rng, dtype=dtype)
         self.norm_first = norm_first
         self.norm1 = LayerNorm(d_model, layer_norm_eps, bias=bias, dtype=dtype)
         self.norm2 = LayerNorm(d_model, layer_norm_eps, bias=bias, dtype=dtype)
         self.dropout1 = Dropout(dropout)
         self.dropout2 = Dropout(dropout)
-        self.activation = ACTIVATIONS[activation] if isinstance(activation, str) else activation
 
     def forward(
         self,
@@ -227,8 +249,7 @@ class TransformerEncoderLayer(Module):
         return self.norm2.forward(x + self._fed_forward(x))
 
     def _fed_forward(self, x: Tensor) -> Tensor:
-        inner = self.dropout.forward(self.activation(self.linear1.forward(x)))
-        return self.dropout2.forward(self.linear2.forward(inner))
+        return self.dropout2.forward(self._inner(x))
 
 
 class TransformerEncoder(Module):

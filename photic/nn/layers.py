@@ -15,6 +15,8 @@ from photic.nn.initial import Rng, by_inputs, generator, normal
 from photic.nn.module import Module
 from photic.nn.parameter import Parameter
 from photic.tensor import random
+from photic.tensor.added_products import bilinear
+from photic.tensor.bags import embedding_bag
 from photic.tensor.compare import equal
 from photic.tensor.creation import counted
 from photic.tensor.indexing import embedding
@@ -87,6 +89,53 @@ class Embedding(Module):
         return embedding(places, table)
 
 
+class EmbeddingBag(Module):
+    """Rows of ``weight`` looked up by integers, those of a bag as one: ``ph.embedding_bag``."""
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        *,
+        mode: str = "mean",
+        rng: Rng,
+        dtype: DTypeLike = FLOAT,
+    ) -> None:
+        self.mode = mode
+        self.weight = normal(rng, (num_embeddings, embedding_dim), dtype)
+
+    def forward(
+        self,
+        places: Value,
+        offsets: Value | None = None,
+        per_sample_weights: Value | None = None,
+    ) -> Tensor:
+        return embedding_bag(places, self.weight.tensor, offsets, self.mode, per_sample_weights)
+
+
+class Bilinear(Module):
+    """``left @ weight[k] @ right + bias[k]``."""
+
+    def __init__(
+        self,
+        in1_features: int,
+        in2_features: int,
+        out_features: int,
+        bias: bool = True,
+        *,
+        rng: Rng,
+        dtype: DTypeLike = FLOAT,
+    ) -> None:
+        rng, shape = generator(rng), (out_features, in1_features, in2_features)
+        self.weight = by_inputs(rng, shape, in1_features, dtype)
+        self.bias = by_inputs(rng, shape[:1], in1_features, dtype) if bias else None
+
+    def forward(self, left: Value, right: Value) -> Tensor:
+        given = [computed(tensor(one)) for one in (left, right, self.weight.tensor)]
+        bias = None if self.bias is None else computed(self.bias.tensor)
+        return bilinear(given[0], given[1], given[2], bias)
+
+
 # --- dropout --------------------------------------------------------------------------------
 
 
@@ -111,17 +160,25 @@ class Dropout2d(Dropout):
     """``Dropout`` of whole channels of (batch, channels, ...)."""
 
     def forward(self, x: Value) -> Tensor:
-        value = as_float(x, "Dropout2d")
+        value = as_float(x, type(self).__name__)
         if not self.training or self.p == 0:
             return value
         if value.ndim < 2:
             expected = "(batch, channels, ...)"
             given = {"given": value.ndim, "expected": expected}
-            raise BadArgument(op="Dropout2d", argument="rank", **given)
+            raise BadArgument(op=type(self).__name__, argument="rank", **given)
         shape = (*value.shape[:2], *(1,) * (value.ndim - 2))
-        kept = random.bernoulli(draw_key("Dropout2d"), 1.0 - self.p, shape)
+        kept = random.bernoulli(draw_key(type(self).__name__), 1.0 - self.p, shape)
         scale = 1.0 / (1.0 - self.p) if self.p < 1 else 0.0
         return where(kept, value * scale, 0.0)
+
+
+class Dropout1d(Dropout2d):
+    """``Dropout2d`` of (batch, channels, places)."""
+
+
+class Dropout3d(Dropout2d):
+    """``Dropout2d`` of (batch, channels, depths, rows, columns)."""
 
 
 def _check_rate(op: str, rate: float) -> None:
@@ -181,3 +238,47 @@ class Sequential(ModuleList):
         for one in self:
             x = one(x)
         return x
+
+
+class ParameterList(Module):
+    """Parameters in a row, named ``0``, ``1``, ...; arrays become parameters."""
+
+    def __init__(self, values: Iterable[object] = ()) -> None:
+        for one in values:
+            self.append(one)
+
+    def append(self, value: object) -> None:
+        """One more at the end."""
+        setattr(self, str(len(self)), _parameter(value))
+
+    def __len__(self) -> int:
+        return len(list(self))
+
+    def __iter__(self) -> Iterator[Parameter]:
+        return (one for one in vars(self).values() if isinstance(one, Parameter))
+
+    def __getitem__(self, number: int) -> Parameter:
+        return list(self)[number]
+
+
+class ParameterDict(Module):
+    """Parameters by name; arrays become parameters."""
+
+    def __init__(self, values: Mapping[str, object]) -> None:
+        for name, one in values.items():
+            setattr(self, name, _parameter(one))
+
+    def __getitem__(self, name: str) -> Parameter:
+        return dict(self.items())[name]
+
+    def items(self) -> Iterator[tuple[str, Parameter]]:
+        """The names with their parameters."""
+        return ((name, one) for name, one in vars(self).items() if isinstance(one, Parameter))
+
+    def keys(self) -> Iterator[str]:
+        """The names."""
+        return (name for name, _ in self.items())
+
+
+def _parameter(value: object) -> Parameter:
+    return value if isinstance(value, Parameter) else Parameter(value)

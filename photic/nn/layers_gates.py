@@ -15,7 +15,7 @@ from photic.ir.dim import Dim
 from photic.nn.initial import filled
 from photic.nn.module import Module
 from photic.tensor import activations, gates
-from photic.tensor.reductions import log_softmax, softmax
+from photic.tensor.reductions import log_softmax, softmax, softmin
 from photic.tensor.shapes import flatten, unflatten
 from photic.tensor.tensor import DTypeLike, Tensor, Value, tensor
 
@@ -35,10 +35,11 @@ class Identity(Gate):
     function = staticmethod(tensor)
 
 
-class ReLU(Gate):
-    """``max(x, 0)``."""
+class ReLU(Module):
+    """``max(x, 0)``; a gradient reads the result and does not keep x."""
 
-    function = staticmethod(activations.relu)
+    def forward(self, x: Value) -> Tensor:
+        return activations.relu(x)
 
 
 class ReLU6(Gate):
@@ -182,6 +183,36 @@ class Hardtanh(Module):
         return gates.hardtanh(x, self.min_val, self.max_val)
 
 
+class Softshrink(Module):
+    """x moved towards 0 by ``lambd``."""
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        self.lambd = lambd
+
+    def forward(self, x: Value) -> Tensor:
+        return gates.softshrink(x, self.lambd)
+
+
+class Hardshrink(Module):
+    """x, but 0 where ``|x| <= lambd``."""
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        self.lambd = lambd
+
+    def forward(self, x: Value) -> Tensor:
+        return gates.hardshrink(x, self.lambd)
+
+
+class Threshold(Module):
+    """x above ``threshold``, elsewhere ``value``."""
+
+    def __init__(self, threshold: float, value: float) -> None:
+        self.threshold, self.value = threshold, value
+
+    def forward(self, x: Value) -> Tensor:
+        return gates.threshold(x, self.threshold, self.value)
+
+
 class GLU(Module):
     """The first half of an axis times the sigmoid of the second."""
 
@@ -200,6 +231,23 @@ class Softmax(Module):
 
     def forward(self, x: Value) -> Tensor:
         return softmax(x, self.dim)
+
+
+class Softmin(Module):
+    """``Softmax`` of -x."""
+
+    def __init__(self, dim: int = -1) -> None:
+        self.dim = dim
+
+    def forward(self, x: Value) -> Tensor:
+        return softmin(x, self.dim)
+
+
+class Softmax2d(Module):
+    """Shares of the channels of (batch, channels, rows, columns), the batch optional."""
+
+    def forward(self, x: Value) -> Tensor:
+        return softmax(x, -3)
 
 
 class LogSoftmax(Module):

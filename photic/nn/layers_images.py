@@ -15,11 +15,11 @@ from photic.ir.dim import Dim
 from photic.nn.building import computed
 from photic.nn.initial import Rng, by_inputs, generator
 from photic.nn.module import Module
-from photic.tensor.adaptive import OutputSize, adaptive_avg_pool2d
+from photic.tensor.adaptive import OutputSize, adaptive_avg_pool, adaptive_max_pool
 from photic.tensor.convolution import conv, conv_transpose
 from photic.tensor.kernel_windows import Padding, Sizes, padding_pairs, per_axis
 from photic.tensor.padding import pad
-from photic.tensor.pooling import avg_pool, max_pool
+from photic.tensor.pooling import avg_pool, lp_pool, max_pool
 from photic.tensor.tensor import DTypeLike, Tensor, Value, tensor
 
 FLOAT = "float32"
@@ -261,11 +261,99 @@ class AvgPool2d(AvgPool):
     rank = 2
 
 
-class AdaptiveAvgPool2d(Module):
-    """The means of so many windows as give this size; None keeps the size of an axis."""
+class AvgPool3d(AvgPool):
+    """``AvgPool`` over three axes."""
+
+    rank = 3
+
+
+class LPPool(Module):
+    """The p-norm of each window of the last axes. See ``ph.lp_pool``."""
+
+    rank: ClassVar[int]
+
+    def __init__(
+        self,
+        norm_type: float,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        ceil_mode: bool = False,
+    ) -> None:
+        self.norm_type, self.stride, self.ceil_mode = norm_type, stride, ceil_mode
+        self.kernel_size = per_axis(type(self).__name__, "kernel_size", kernel_size, self.rank, 1)
+
+    def forward(self, x: Value) -> Tensor:
+        return lp_pool(x, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
+
+
+class LPPool1d(LPPool):
+    """``LPPool`` over one axis."""
+
+    rank = 1
+
+
+class LPPool2d(LPPool):
+    """``LPPool`` over two axes."""
+
+    rank = 2
+
+
+class LPPool3d(LPPool):
+    """``LPPool`` over three axes."""
+
+    rank = 3
+
+
+class _Adaptive(Module):
+    """So many windows as give a size; one number is that of every axis, None keeps an axis."""
+
+    rank: ClassVar[int]
 
     def __init__(self, output_size: OutputSize) -> None:
         self.output_size = output_size
 
+    def _sizes(self) -> OutputSize:
+        given = self.output_size
+        return given if isinstance(given, Sequence) else (given,) * self.rank
+
+
+class AdaptiveAvgPool1d(_Adaptive):
+    """The means of windows over one axis."""
+
+    rank = 1
+
     def forward(self, x: Value) -> Tensor:
-        return adaptive_avg_pool2d(x, self.output_size)
+        return adaptive_avg_pool(x, self._sizes())
+
+
+class AdaptiveAvgPool2d(AdaptiveAvgPool1d):
+    """The means of windows over two axes."""
+
+    rank = 2
+
+
+class AdaptiveAvgPool3d(AdaptiveAvgPool1d):
+    """The means of windows over three axes."""
+
+    rank = 3
+
+
+class AdaptiveMaxPool1d(_Adaptive):
+    """The largest of windows over one axis."""
+
+    rank = 1
+
+    def forward(self, x: Value) -> Tensor:
+        return adaptive_max_pool(x, self._sizes())
+
+
+class AdaptiveMaxPool2d(AdaptiveMaxPool1d):
+    """The largest of windows over two axes."""
+
+    rank = 2
+
+
+class AdaptiveMaxPool3d(AdaptiveMaxPool1d):
+    """The largest of windows over three axes."""
+
+    rank = 3

@@ -18,7 +18,15 @@ from photic.nn.errors import NotTraining
 from photic.nn.initial import filled
 from photic.nn.module import Module
 from photic.nn.parameter import Buffer, Parameter
-from photic.tensor.norms import batch_norm, batch_norm_training, group_norm, layer_norm, rms_norm
+from photic.tensor.norms import (
+    batch_norm,
+    batch_norm_training,
+    group_norm,
+    instance_norm,
+    layer_norm,
+    local_response_norm,
+    rms_norm,
+)
 from photic.tensor.primitive import accumulated, as_float, reciprocal
 from photic.tensor.tensor import DTypeLike, Tensor, Value, tensor
 
@@ -111,6 +119,65 @@ class GroupNorm(Module):
 
     def forward(self, x: Value) -> Tensor:
         return group_norm(x, self.num_groups, _handle(self.weight), _handle(self.bias), self.eps)
+
+
+class InstanceNorm(Module):
+    """Each channel of each example brought to mean 0 and variance 1 over its positions.
+
+    PyTorch's without running statistics, which are its default: so in training and inference.
+    """
+
+    rank: ClassVar[int]
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = EPS,
+        *,
+        affine: bool = False,
+        dtype: DTypeLike = FLOAT,
+    ) -> None:
+        self.num_features, self.eps = num_features, eps
+        self.weight = filled((num_features,), 1, dtype) if affine else None
+        self.bias = filled((num_features,), 0, dtype) if affine else None
+
+    def forward(self, x: Value) -> Tensor:
+        value = as_float(x, type(self).__name__)
+        if value.ndim == self.rank + 1:  # no batch
+            return self.forward(value[None])[0]
+        if value.ndim != self.rank + 2:
+            expected = f"{self.rank + 2}, or {self.rank + 1} without a batch"
+            given = {"given": value.ndim, "expected": expected}
+            raise BadArgument(op=type(self).__name__, argument="rank", **given)
+        return instance_norm(value, _handle(self.weight), _handle(self.bias), self.eps)
+
+
+class InstanceNorm1d(InstanceNorm):
+    """``InstanceNorm`` over one axis."""
+
+    rank = 1
+
+
+class InstanceNorm2d(InstanceNorm):
+    """``InstanceNorm`` over two axes."""
+
+    rank = 2
+
+
+class InstanceNorm3d(InstanceNorm):
+    """``InstanceNorm`` over three axes."""
+
+    rank = 3
+
+
+class LocalResponseNorm(Module):
+    """``ph.local_response_norm``: by the squares of ``size`` channels around each."""
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
+        self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
+
+    def forward(self, x: Value) -> Tensor:
+        return local_response_norm(x, self.size, self.alpha, self.beta, self.k)
 
 
 # --- over a batch ---------------------------------------------------------------------------

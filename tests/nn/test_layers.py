@@ -73,6 +73,9 @@ PRODUCTS = [
         "ConvTranspose2d", (4, 2, 3), (IMAGE,), {"stride": 2, "output_padding": 1, "dilation": 2}
     ),
     Layer("ConvTranspose3d", (2, 3, 2), ((1, 2, 3, 2, 3),)),
+    Layer("Bilinear", (3, 4, 2), ((5, 3), (5, 4))),
+    Layer("EmbeddingBag", (7, 3), ((2, 5),), {"mode": "sum"}, integers=7),
+    Layer("EmbeddingBag", (7, 3), ((2, 5),), integers=7),
 ]
 
 NORMS = [
@@ -91,6 +94,11 @@ NORMS = [
     plain("BatchNorm2d", 4, shape=IMAGE),
     plain("BatchNorm3d", 2, shape=(2, 2, 2, 3, 2), affine=False),
     Layer("BatchNorm2d", (4,), (IMAGE,), drawn=False, training=False),
+    plain("InstanceNorm1d", 4),
+    plain("InstanceNorm2d", 4, shape=IMAGE, affine=True),
+    plain("InstanceNorm2d", 4, shape=IMAGE[1:]),
+    plain("InstanceNorm3d", 2, shape=(2, 2, 2, 3, 2), eps=1e-3),
+    plain("LocalResponseNorm", 3, shape=IMAGE, alpha=0.1),
 ]
 
 POOLS = [
@@ -103,6 +111,39 @@ POOLS = [
     plain("AdaptiveAvgPool2d", (3, 2), shape=IMAGE),
     plain("AdaptiveAvgPool2d", 1, shape=IMAGE),
     plain("AdaptiveAvgPool2d", (None, 2), shape=IMAGE),
+    plain("AdaptiveAvgPool1d", 4),
+    plain("AdaptiveAvgPool3d", 2, shape=(1, 2, 3, 4, 5)),
+    plain("AdaptiveMaxPool1d", 4),
+    plain("AdaptiveMaxPool2d", (3, None), shape=IMAGE),
+    plain("AdaptiveMaxPool3d", 2, shape=(1, 2, 3, 4, 5)),
+    plain("AvgPool3d", 2, shape=(1, 2, 4, 4, 4)),
+    plain("LPPool1d", 2, 2),
+    plain("LPPool2d", 2, (2, 3), shape=IMAGE, stride=2),
+    plain("LPPool3d", 2, 2, shape=(1, 2, 4, 4, 4)),
+]
+
+FIVE = (1, 2, 4, 4, 4)
+SHAPES = [
+    plain("ConstantPad1d", (1, 2), 0.5),
+    plain("ConstantPad2d", (1, 0, 2, 3), -1.0, shape=IMAGE),
+    plain("ConstantPad3d", 1, 2.0, shape=FIVE),
+    plain("ZeroPad1d", 2),
+    plain("ZeroPad2d", (1, -1, 0, 2), shape=IMAGE),
+    plain("ZeroPad3d", (0, 1, 1, 0, 2, 0), shape=FIVE),
+    *(
+        plain(f"{kind}Pad{rank}d", 2, shape=shape)
+        for kind in ("Reflection", "Replication", "Circular")
+        for rank, shape in ((1, (3, 4, 6)), (2, IMAGE), (3, FIVE))
+    ),
+    plain("Upsample", scale_factor=2, shape=IMAGE),
+    plain("Upsample", (5, 9), shape=IMAGE, mode="bilinear", align_corners=True),
+    plain("PixelShuffle", 2, shape=IMAGE),
+    plain("PixelUnshuffle", 2, shape=(1, 2, 4, 6)),
+    plain("ChannelShuffle", 2, shape=IMAGE),
+    plain("Unfold", (2, 3), shape=IMAGE, padding=1, stride=2),
+    plain("Fold", (4, 5), (2, 2), shape=(2, 8, 12)),
+    Layer("CosineSimilarity", (-1,), ((3, 5), (3, 5)), drawn=False),
+    Layer("PairwiseDistance", (3.0,), ((3, 5), (3, 5)), {"keepdim": True}, drawn=False),
 ]
 
 GATES = [
@@ -142,6 +183,11 @@ GATES = [
     plain("PReLU", 4),
     plain("Hardtanh", -0.5, 0.2),
     plain("GLU", 1),
+    plain("Hardshrink", 0.3),
+    plain("Softshrink", 0.3),
+    plain("Threshold", 0.1, 2.0),
+    plain("Softmin", 1),
+    plain("Softmax2d", shape=IMAGE),
     plain("Softmax", 1),
     plain("LogSoftmax", -1),
     plain("Flatten", 0, 1),
@@ -188,6 +234,15 @@ ATTENTION = [
         {"batch_first": True, "norm_first": True},
         how={"src_mask": LATER, "src_key_padding_mask": padding(2, 5)},
     ),
+    Layer("TransformerDecoderLayer", (8, 2, 12, 0.0), ((5, 2, 8), (4, 2, 8))),
+    Layer(
+        "TransformerDecoderLayer",
+        (8, 2, 12, 0.0, "gelu"),
+        ((2, 5, 8), (2, 4, 8)),
+        {"batch_first": True, "norm_first": True},
+        how={"tgt_mask": LATER, "memory_key_padding_mask": padding(2, 4)},
+    ),
+    Layer("Transformer", (8, 2, 1, 2, 12, 0.0), ((4, 2, 8), (5, 2, 8)), how={"tgt_mask": LATER}),
 ]
 
 RECURRENT = [
@@ -196,9 +251,12 @@ RECURRENT = [
     Layer("LSTM", (4, 3, 2), ((5, 2, 4),), {"proj_size": 2, "bias": False}),
     Layer("GRU", (4, 3, 2), ((5, 2, 4), (4, 2, 3)), {"bidirectional": True}),
     Layer("RNN", (4, 3), ((5, 4),), {"nonlinearity": "relu"}),
+    Layer("LSTMCell", (4, 3), ((2, 4),)),
+    Layer("GRUCell", (4, 3), ((2, 4), (2, 3)), {"bias": False}),
+    Layer("RNNCell", (4, 3), ((4,), (3,)), {"nonlinearity": "relu"}),
 ]
 
-LAYERS = [*PRODUCTS, *NORMS, *POOLS, *GATES, *ATTENTION, *RECURRENT]
+LAYERS = [*PRODUCTS, *NORMS, *POOLS, *SHAPES, *GATES, *ATTENTION, *RECURRENT]
 
 
 def arrays_of(layer: Layer) -> list[Array]:
@@ -208,6 +266,8 @@ def arrays_of(layer: Layer) -> list[Array]:
     return [random.normal(size=one) for one in layer.shapes]
 
 
+# torch says which of its encoder's short cuts it does not take
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor")
 @pytest.mark.parametrize("layer", LAYERS, ids=str)
 def test_a_layer_has_torchs_weights_results_and_gradients(layer: Layer) -> None:
     import torch
