@@ -36,7 +36,7 @@ class CommandIncomplete(PhoticError):
 class PeerMissing(PhoticError):
     code = "P506"
     template = "{name} cannot be run: {problem}"
-    hint = "{python} -m pip install {package} (it is built from source, which takes minutes)"
+    hint = "{python} -m pip install {package}"
 
 
 class PeerFailed(PhoticError):

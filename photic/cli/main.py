@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from photic import __version__
+from photic.cli.bench import bench
 from photic.cli.bench_llm import bench_llm
 from photic.cli.chat import chat
 from photic.cli.compiling import compile_file
@@ -31,6 +32,7 @@ app = typer.Typer(
 )
 app.command("run")(run_model)
 app.command("chat")(chat)
+app.command("bench")(bench)
 app.command("bench-llm")(bench_llm)
 app.command("compile")(compile_file)
 app.command("tune")(tune)

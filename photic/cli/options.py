@@ -113,6 +113,17 @@ Outputs = Annotated[
     typer.Option("--output", metavar="NAME=FILE.npy", help="Where an output is written."),
 ]
 
+# --- measuring ------------------------------------------------------------------------------
+
+Measured = Annotated[Path, typer.Argument(help="A .onnx model, or a program of photic compile.")]
+Peers = Annotated[
+    str, typer.Option("--vs", metavar="NAMES", help="onnxruntime, openvino, or both with a comma.")
+]
+Rounds = Annotated[int, typer.Option("--runs", "-r", min=1, help="Rounds that count.")]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Write JSON, with the seconds of every round.")
+]
+
 
 def use_threads(threads: int | None) -> None:
     """Compute with so many threads from now on; None leaves PHOTIC_THREADS as it is."""

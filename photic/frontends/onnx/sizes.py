@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -76,6 +76,18 @@ class Naming:
         if unknown:
             known = ", ".join(sorted(self.made)) or "none: all sizes are fixed"
             raise BadArgument(op="onnx", argument="dims", given=unknown[0], expected=known)
+
+
+def unsaid(ports: Sequence[Port], given: Sizes) -> list[str]:
+    """The sizes of inputs that are no numbers and of which nothing is given, each once."""
+    naming = Naming({})
+    found: list[str] = []
+    for port in ports:
+        naming.shape(port)
+        owns = [f"{port.name}_{axis}" for axis in range(len(port.sizes or ()))]
+        kept = [own for own in owns if own in given]
+        found += [one for one in naming.made if one not in given and one not in kept]
+    return list(dict.fromkeys(found))
 
 
 def identifier(name: str) -> str:
