@@ -64,7 +64,7 @@ def bench(
     seed: SearchSeed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Measure a model: seconds of a run, memory, seconds to start, beside other runtimes.
+    """Measure a model or a saved program, beside other runtimes.
 
     Programs run in turns, each in its own process. A run is the median; the spread is half the
     distance of the quartiles; speed is that of medians, photic's being 1; the error is the largest
