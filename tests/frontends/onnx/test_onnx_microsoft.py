@@ -217,6 +217,45 @@ def test_grouped_queries_see_the_newest_keys_of_their_own_sequence() -> None:
         )
 
 
+def decoding() -> Any:
+    """A model of grouped queries whose caches and prompts have any length."""
+    nodes = [
+        node("Shape", ["q"], ["s"], start=1, end=2),
+        node("Shape", ["k_past"], ["p"], start=2, end=3),
+        node("Add", ["s", "p"], ["t"]),
+        node("Cast", ["t"], ["total"], to=onnx.TensorProto.INT32),
+        node("Sub", ["total", "one"], ["end"]),
+        node("Squeeze", ["total"], ["whole"]),
+        node(
+            "GroupQueryAttention",
+            ["q", "k", "v", "k_past", "v_past", "end", "whole"],
+            ["y", "k_next", "v_next"],
+            domain=MICROSOFT,
+            num_heads=4,
+            kv_num_heads=2,
+        ),
+    ]
+    inputs = [port("q", [1, "s", 64]), port("k", [1, "s", 32]), port("v", [1, "s", 32])]
+    inputs += [port(name, [1, 2, "p", 16]) for name in ("k_past", "v_past")]
+    outputs = [port(name, None) for name in ("y", "k_next", "v_next")]
+    model = model_proto(graph_proto(nodes, inputs, outputs, one=np.array([1], np.int32)))
+    model.ir_version = 10
+    return model
+
+
+def test_one_program_of_grouped_queries_takes_every_length() -> None:
+    model = decoding()
+    peer = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    ours = Session.of(read(model), {"s": (1, 8), "p": (1, 16)})
+    for rows, past in ((1, 5), (1, 16), (3, 4)):
+        feeds = {
+            "q": floats(1, rows, 64),
+            **{name: floats(1, rows, 32) for name in ("k", "v")},
+            **{name: floats(1, 2, past, 16) for name in ("k_past", "v_past")},
+        }
+        require_close(list(zip(peer.run(None, feeds), ours.run(None, feeds))))
+
+
 def test_attention_says_what_it_does_not_support() -> None:
     arrays = [*grouped(1, 5, [5, 5], 6), None, None, None, None, None, floats(1)]
     with pytest.raises(OnnxInput, match="k_scale"):
