@@ -1,0 +1,174 @@
+"""Real ONNX models on real inputs, beside onnxruntime and OpenVINO in float32.
+
+Each program has a process and threads of its own and is timed in turns with the others. ``compile``
+is the seconds to read and compile the model for the shapes of its input; ``start`` those to load
+what was made, and run it once; a model whose sizes data decide is compiled while it starts.
+``best`` is how many times as fast photic is as the fastest peer, by medians, and by the fastest
+runs. The error is against onnxruntime, as a part of the largest number. Models are fetched on
+first use.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import math
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import common
+import numpy as np
+from _pytest.outcomes import Skipped
+from frontends.onnx import onnx_real as real
+from frontends.onnx.test_onnx_real import CASES
+from frontends.onnx.test_onnx_real_words import DETECTORS, TEXTS
+
+from photic.base.errors import PhoticError
+from photic.cli.bench_runs import Entrant, Figures, largest_error, race
+from photic.frontends.onnx.errors import OnnxSegments
+from photic.frontends.onnx.model import load
+
+REPEATS = 15
+PEERS = ("onnxruntime", "openvino")
+# those whose geometric mean is told beside that of all
+CHOSEN = (
+    *("focus", "pages-4", "lines-4", "nsfw"),
+    *("blazeface-front", "silero_vad_op18_ifless", "basic-pitch"),
+)
+MILLISECONDS, MEGABYTE = 1e3, 1e6
+
+Feeds = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A model's file and what it is fed."""
+
+    name: str
+    data: Callable[[], bytes]
+    feeds: Callable[[], Feeds]
+
+
+def speech(file: str) -> Workload:
+    """A detector of speech, on a step of a sentence."""
+
+    def feeds() -> Feeds:
+        step = np.ascontiguousarray(real.speech()[None, 10240 : 10240 + 576])
+        return {"input": step, "state": np.zeros((2, 1, 128), np.float32), **DETECTORS[file]}
+
+    return Workload(file, lambda: real.member(real.SILERO, f"silero_vad/data/{file}.onnx"), feeds)
+
+
+def workloads() -> Iterator[Workload]:
+    """All of them; the largest come last."""
+    for case in CASES:
+        yield Workload(case.name, case.data, case.feeds)
+    for file in DETECTORS:
+        yield speech(file)
+    for name, (data, feeds, _) in TEXTS.items():
+        yield Workload(name, data, feeds)
+
+
+def main() -> None:
+    """Measure, print, write JSON where asked."""
+    parser = common.parser(__doc__ or "")
+    parser.add_argument("--only", metavar="NAME", nargs="*", default=[], help="these models")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--search", type=float, default=0.0, help="seconds for each model")
+    parser.add_argument("--vs", default=",".join(PEERS), help="the peers, with commas")
+    parser.set_defaults(repeats=REPEATS)
+    arguments = parser.parse_args()
+    found: list[dict[str, str | int | float]] = []
+    for one in workloads():
+        if not arguments.only or one.name in arguments.only:
+            with contextlib.suppress(Skipped):
+                found.append(measured(one, arguments))
+                print(found[-1], file=sys.stderr, flush=True)
+    common.report([*found, *means(found)], arguments.json)
+
+
+def measured(one: Workload, arguments: argparse.Namespace) -> dict[str, str | int | float]:
+    """One row, or what went wrong."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.onnx"
+        path.write_bytes(one.data())
+        feeds = dict(one.feeds())
+        try:
+            own, seconds = compiled(path, feeds, arguments.search)
+        except PhoticError as error:
+            return {"name": one.name, "fault": str(error).partition("\n")[0]}
+        entrants = [own, *(Entrant(peer, path, feeds) for peer in arguments.vs.split(",") if peer)]
+        results = []
+        while True:  # a peer that cannot run a model is left out
+            try:
+                results = race(entrants, arguments.threads, arguments.repeats, Path(folder))
+            except PhoticError as error:
+                refusing = str(error.fields.get("name", ""))
+                left = [entrant for entrant in entrants if entrant.kind != refusing]
+                if len(left) == len(entrants) or entrants[0].kind == refusing:
+                    return {"name": one.name, "fault": str(error).partition("\n")[0]}
+                entrants = left
+                continue
+            return row(one.name, results, seconds)
+
+
+def compiled(path: Path, feeds: Feeds, search: float) -> tuple[Entrant, float]:
+    """photic's program for these shapes, and the seconds it took."""
+    start = time.perf_counter()
+    sizes = {
+        f"{name}_{axis}": extent
+        for name, one in feeds.items()
+        for axis, extent in enumerate(one.shape)
+    }
+    try:
+        model = load(path, sizes)
+    except OnnxSegments:
+        return Entrant("photic session", path, feeds), 0.0
+    program = model.compile(search=search)
+    seconds = time.perf_counter() - start
+    saved = path.with_suffix(".photic")
+    program.save(saved)
+    return Entrant("photic", saved, {one.key: feeds[one.name] for one in model.inputs}), seconds
+
+
+def row(name: str, results: Sequence[Figures], compiling: float) -> dict[str, str | int | float]:
+    """Milliseconds of each, and what follows."""
+    own, *peers = results
+    found: dict[str, str | int | float] = {"name": name, "photic": own.median * MILLISECONDS}
+    found.update({one.name: one.median * MILLISECONDS for one in peers})
+    for peer in PEERS:
+        found.setdefault(peer, "")
+    if peers:
+        found["best"] = min(one.median for one in peers) / own.median
+        found["best_fastest"] = min(min(one.seconds) for one in peers) / min(own.seconds)
+        found["error"] = largest_error(own.outputs, peers[0].outputs)
+    found["compile_seconds"], found["start_seconds"] = compiling, own.opening
+    found["megabytes"] = own.peak_bytes / MEGABYTE
+    for one in peers[:1]:
+        found["peer_megabytes"] = one.peak_bytes / MEGABYTE
+    return found
+
+
+def means(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, str | int | float]]:
+    """The geometric means of what was measured."""
+    made: list[dict[str, str | int | float]] = []
+    for title, names in (("mean of all", None), ("mean of the chosen", CHOSEN)):
+        kept = [one for one in rows if "best" in one and (names is None or one["name"] in names)]
+        if kept:
+            mean = {key: _mean([one[key] for one in kept]) for key in ("best", "best_fastest")}
+            made.append({"name": f"{title} ({len(kept)})", **mean})
+    return made
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.exp(statistics.fmean(map(math.log, values)))
+
+
+if __name__ == "__main__":
+    main()
