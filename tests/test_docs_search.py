@@ -13,7 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 from photic.cli.main import app
 
 TOP = Path(__file__).resolve().parent.parent
-PAGES = ("README.md", "docs/search.md", "docs/debug.md")
+PAGES = ("README.md", "docs/search.md", "docs/debug.md", "docs/onnx.md")
 
 
 def commands(page: str) -> list[str]:
