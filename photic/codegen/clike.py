@@ -32,7 +32,7 @@ class Source:
 
 def render(nest: Nest, slots: dict[str, int], dialect: Dialect) -> Source:
     """The source of a nest. ``slots`` says where each symbolic size stands in the sizes array."""
-    words, layouts = Words(), dict(zip(nest.parameters, nest.layouts, strict=True))
+    words, layouts = Words(dialect.special), dict(zip(nest.parameters, nest.layouts, strict=True))
     layouts |= dict.fromkeys(nest.scratch, ROW_MAJOR)
     with words.block(dialect.kernel.format(name=nest.name)):
         written = {tile.store.buffer for tile in tiles(nest.body)}

@@ -8,11 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
+from photic.ir.index import Expr
 from photic.ir.nest import Nest
 from photic.ir.program import Program
 
+if TYPE_CHECKING:
+    from photic.codegen.frame import Frame, Value
+
 Need = tuple[str, str, int]
+Special: TypeAlias = "Callable[[Frame, Expr], Value | None]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +46,4 @@ class Dialect:
     pointer: str  # where a buffer begins, behind the type of its bytes: {name}, {at}
     head: str  # text at the top of every source
     entry: Callable[[Program, dict[str, Nest], Addresses], str]  # what dispatches all kernels
+    special: Special = lambda frame, expr: None  # a reduction by one instruction, where it fits

@@ -24,6 +24,8 @@ JOIN = {"sum": "add", "max": "max"}
 
 def reduction(frame: Frame, expr: Expr) -> Value:
     """The register tile of a reduction: accumulators, and the loops that fill them."""
+    if (made := frame.words.special(frame, expr)) is not None:
+        return made
     axes, body = form.reduction(expr)
     lanes, dtype = frame.lanes, expr.dtype
     is_across = lanes.reduced and lanes.axis in axes and lanes.axis in body.free
@@ -143,8 +145,7 @@ class _Accumulators:
         lanes = frame.width if vector else 1
         fused = self.op == "sum" and body.op == "mul" and result.dtype.kind == "float"
         values = [frame.emit(child) for child in (body.children if fused else (body,))]
-        if vector:
-            values = [frame.splat(one) for one in values]
+        values = [frame.splat(one) if vector else one for one in values]
         for point in frame.points(result.over):
             name, arguments = result.name(point), [one.name(point) for one in values]
             if fused:

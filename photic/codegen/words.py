@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from photic.codegen.dialect import Need
+from photic.codegen.dialect import Need, Special
 from photic.ir.dim import Atom, Data, Dim, FloorDiv, Mod, Symbol, Var, bounds, terms_of
 from photic.ir.index import Expr, value_of
 
@@ -21,6 +21,7 @@ INT64_MIN = -(2**63)
 class Words:
     """Text under construction, the prelude functions it calls, and fresh names."""
 
+    special: Special = lambda frame, expr: None
     lines: list[str] = field(default_factory=list)
     indent: int = 0
     needs: set[Need] = field(default_factory=set)

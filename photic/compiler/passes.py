@@ -185,10 +185,6 @@ def _graph_text(state: Compilation) -> str:
     return print_graph(state.graph)
 
 
-def _program_text(state: Compilation) -> str:
-    return print_program(state.program)
-
-
 def _choices_text(state: Compilation) -> str:
     return "".join(
         f"{name}: {one.count} vectors of {one.width} along {one.lanes}, {one.rows}, {one.layouts}\n"
@@ -208,8 +204,8 @@ def _nests_text(state: Compilation) -> str:
 PASSES: tuple[Pass, ...] = (
     Pass("check", "graph", "graph", "", lambda s: check_graph(s.graph), _graph_text),
     Pass("evaluate", "graph", "graph", "graph", _evaluate, _graph_text),
-    Pass("lower", "", "graph", "program", _lower, _program_text),
-    Pass("combine", "", "program", "program", _combine, _program_text),
+    Pass("lower", "", "graph", "program", _lower, lambda s: print_program(s.program)),
+    Pass("combine", "", "program", "program", _combine, lambda s: print_program(s.program)),
     Pass("choose", "", "program", "choices", _choose, _choices_text),
     Pass("lay_out", "", "program choices", "program constants", _lay_out, _layouts_text),
     Pass("arrange", "nests", "program choices constants", "program nests", _arrange, _nests_text),

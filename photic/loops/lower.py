@@ -191,9 +191,7 @@ def lower(graph: Graph) -> Program:
     before; where that fails the state joins ``copied`` and the lowering starts again. So it does
     with scatters, which are stored by themselves.
     """
-    copied: set[Node] = set()
-    scattered: set[Node] = set()
-    sizes = sizes_of(graph)
+    copied, scattered, sizes = set[Node](), set[Node](), sizes_of(graph)
     while True:
         functions, known = Functions(frozenset(sizes)), len(scattered)
         low = _Lowering(graph, _overwrites(graph, copied), sizes, functions, scattered=scattered)

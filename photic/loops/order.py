@@ -27,8 +27,8 @@ def orders(
     ``tile`` says how many values of a variable one tile takes; it takes all of a reduction.
     """
     tile = {**{one: bounds(one.extent)[1] for one in form.bound(store)}, **tile}
-    weights = dict.fromkeys(form.loads(store.value), 1)
-    weights |= {Access(store.buffer, store.index): WRITTEN}
+    target = Access(store.buffer, store.index)
+    weights = {**dict.fromkeys(form.loads(store.value), 1), target: WRITTEN}
     costs = dict.fromkeys(store.axes, 0.0)
     for access, weight in weights.items():
         layout = layouts.get(access.buffer.name, ROW_MAJOR)

@@ -25,7 +25,7 @@ from photic.loops.layout import offset
 from photic.loops.order import orders
 from photic.loops.parts import is_short, split_parts
 from photic.loops.scatter import JOIN, Scatter, scatter_of
-from photic.loops.target import Machine
+from photic.loops.target import Machine, Rows
 
 REDUCED_WEIGHT = 8  # at most, of a load inside a reduction against one outside
 BROADCAST_COST = 0.25  # of a contiguous load
@@ -44,8 +44,6 @@ ROWS = (1, 2, 3, 4, 6, 8, 12)
 
 Decide: TypeAlias = Callable[[str, Sequence[str]], int]
 """The number of the option taken, given what is decided and the options by name."""
-
-Rows: TypeAlias = tuple[tuple[Var, int], ...]
 
 
 def best_known(key: str, options: Sequence[str]) -> int:
@@ -88,7 +86,8 @@ def choose(
     found = orders(store, {**dict(rows), **across}, layouts)[-1 if scatter else 0 :]
     order = found[decide("order", [" ".join(axis.name for axis in one) for one in found])]
     made = Choice(store, lanes, width if lanes else 1, count, rows, layouts, order, scatter)
-    staged = values_to_stage(made, machine) if may_stage else ()
+    is_special = (count, rows) == machine.special(store, lanes)
+    staged = values_to_stage(made, machine) if may_stage and not is_special else ()
     if staged:
         is_dear = any(_is_dear(made, one, constants) for one in staged)
         options = STAGED if is_dear else STAGED[::-1]
@@ -146,8 +145,9 @@ def _register_tiles(
     store: Store, lanes: Var | None, width: int, constants: frozenset[str], machine: Machine
 ) -> list[tuple[int, Rows]]:
     """Register tiles: the best known first, then others that the registers hold."""
-    best = _register_tile(store, lanes, width, constants, machine)
-    found = [best]
+    usual = _register_tile(store, lanes, width, constants, machine)
+    best = machine.special(store, lanes) or usual
+    found = [best, usual]
     if lanes is not None:
         fitting = -(-bounds(lanes.extent)[1] // width)
         for count in (one for one in COUNTS if one == 1 or one <= fitting):
@@ -162,11 +162,9 @@ def _register_tiles(
 
 def _width(store: Store, machine: Machine) -> int:
     """Lanes of a vector: set by the widest number that the kernel computes with."""
-    sizes = [4]
-    for one in form.walk(store.value):
-        if one.op not in ("iota", "less", "number"):
-            sizes.append(one.dtype.bytes if one.dtype.kind == "float" else 4)
-    return machine.vector_bytes // max(sizes)
+    values = (one for one in form.walk(store.value) if one.op != "number")
+    sizes = (one.dtype.bytes for one in values if one.dtype.kind == "float")
+    return machine.vector_bytes // max([4, *sizes])
 
 
 def _cost(store: Store, lanes: Var | None, width: int, constants: frozenset[str]) -> float:

@@ -73,9 +73,8 @@ def _read(node: ENode) -> tuple[int, ...]:
 
 
 def _weight(node: ENode) -> float:
-    if node.op == "Prod":
-        return len(node.children) - 1.0
-    return COSTS.get(str(node.attributes[0]) if node.op == "Un" else node.op, 1.0)
+    name = str(node.attributes[0]) if node.op == "Un" else node.op
+    return len(node.children) - 1.0 if name == "Prod" else COSTS.get(name, 1.0)
 
 
 def _points(graph: EGraph, axes: Iterable[str]) -> float:

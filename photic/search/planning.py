@@ -127,7 +127,6 @@ def pick_plan(plans: Plans, choose: Choose) -> Plan:
             return Leaf(int(move.detail))
         if move.op == "Loop":
             return Open(plans.axes[move.detail], visit(move.states[0], f"{where}/{move.detail}"))
-        first = visit(move.states[0], f"{where}<")
-        return Then(first, visit(move.states[1], f"{where}>"))
+        return Then(visit(move.states[0], f"{where}<"), visit(move.states[1], f"{where}>"))
 
     return visit(plans.root, "")

@@ -144,7 +144,7 @@ def test_the_compiler_changes_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_permission_there_are_no_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_amx_granted", lambda: False)
+    monkeypatch.setattr(module, "tiles_granted", lambda: False)
     assert not facts().amx_bf16
     assert not facts().amx_int8
 

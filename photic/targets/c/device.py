@@ -13,7 +13,8 @@ from pathlib import Path
 
 from photic.loops.target import Machine
 from photic.targets.c.dialect import DIALECT
-from photic.targets.c.facts import facts, facts_key
+from photic.targets.c.facts import facts, facts_key, tiles_granted
+from photic.targets.c.matrix import register_tile
 from photic.targets.c.pool import Pool, pool
 from photic.targets.c.toolchain import build_kernels, load_library
 from photic.targets.registry import Target, Threads
@@ -34,6 +35,7 @@ def machine() -> Machine:
         vector_registers=MANY_REGISTERS if many else FEW_REGISTERS,
         cores=known.cores,
         cache_bytes=known.l2_bytes,
+        **({"special": register_tile} if known.amx_bf16 else {}),
     )
 
 
@@ -54,7 +56,8 @@ class Loaded:
 
 
 def load(path: Path) -> Loaded:
-    """Open a built program."""
+    """Open a built program, which may use tile registers."""
+    tiles_granted()
     library = load_library(path)
     entry = library.photic_entry
     entry.restype, entry.argtypes = None, [ctypes.c_void_p] * ARGUMENTS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from photic.codegen.dialect import Dialect
 from photic.targets.c.entry import entry_source
+from photic.targets.c.matrix import product
 from photic.targets.c.numerics import prelude
 
 HEAD = """\
@@ -35,4 +36,5 @@ DIALECT = Dialect(
     pointer="*restrict {name} = {at};",
     head=HEAD,
     entry=entry_source,
+    special=product,
 )

@@ -89,7 +89,7 @@ def facts() -> Facts:
     has instructions that this machine lacks.
     """
     found = _recorded(text_setting("cpu"))
-    if (found.amx_bf16 or found.amx_int8) and not _amx_granted():
+    if (found.amx_bf16 or found.amx_int8) and not tiles_granted():
         found = replace(found, amx_bf16=False, amx_int8=False)
     return replace(found, cores=usable_cores())
 
@@ -222,7 +222,7 @@ def _read(path: Path) -> str:
 
 
 @lru_cache(maxsize=1)
-def _amx_granted() -> bool:
+def tiles_granted() -> bool:
     """Ask Linux for the tile registers, for all threads of this process."""
     if sys.platform != "linux":
         return False

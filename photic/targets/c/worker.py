@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from photic.targets.c.facts import tiles_granted
 from photic.targets.c.pool import pool
 from photic.targets.c.toolchain import load_together
 from photic.targets.errors import CompileFailed, LoadRefused
@@ -147,6 +148,7 @@ class Worker:
 
     def load(self, texts: Sequence[str]) -> str:
         """Load all of these, or say why not."""
+        tiles_granted()
         units = [UNIT.format(number=n, text=one) for n, one in enumerate(texts)]
         try:
             library = load_together(units)
