@@ -85,6 +85,18 @@ def test_a_scan_runs_its_body_for_each_step(machine: None) -> None:
         np.testing.assert_allclose(program(x=a)["y"], want, rtol=1e-6, atol=1e-6)
 
 
+def test_kernels_that_need_more_scratch_than_those_before_leave_them_theirs() -> None:
+    x, near, far = ph.input("x", (64, 64)), ph.input("near", (64, 64)), ph.input("far", (48, 512))
+    wide = ph.concatenate([x] * 8, -1)
+    program = compiled({"a": x @ ph.transpose(near), "b": wide @ ph.transpose(far)})
+    assert program.artifact.scratch_bytes > 64 * 64 * 4
+    a, b, c = normal(64, 64), normal(64, 64) + 1, normal(48, 512)
+    for _ in range(3):
+        out = program(x=a, near=b, far=c)
+        np.testing.assert_allclose(out["a"], a @ b.T, rtol=1e-5, atol=1e-4)
+        np.testing.assert_allclose(out["b"], np.tile(a, 8) @ c.T, rtol=1e-5, atol=1e-3)
+
+
 def test_half_types_bytes_and_bools_go_in_and_out(machine: None) -> None:
     kinds = ["float16", "bfloat16", "int8", "uint8", "bool", "int64", "float64"]
     inputs = {f"x{k}": ph.input(f"x{k}", (37,), kind) for k, kind in enumerate(kinds)}

@@ -24,9 +24,7 @@ HEAD = """\
 #undef __AVX512F__
 #undef __F16C__
 #undef __FMA__
-#define __builtin_elementwise_fma fma
 #define __builtin_elementwise_trunc trunc
-#define __builtin_elementwise_max max
 #define __builtin_clzll clz
 #define half half_of
 #define clamp clamp_index

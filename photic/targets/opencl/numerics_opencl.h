@@ -8,7 +8,7 @@ INLINE $I bits_$T($T v) { return __builtin_astype(v, $I); }
 INLINE $T frombits_$T($I v) { return __builtin_astype(v, $T); }
 
 //: any : bool : many
-INLINE boolx1 any_$T($T a) { return any(a) ? -1 : 0; }
+INLINE boolx1 any_$T($T a) { return any_$H(lo_$T(a) | hi_$T(a)); }
 
 // ---- memory -------------------------------------------------------------------------------
 
@@ -34,14 +34,21 @@ INLINE void store_part_$T(__global void *p, $T v, i64x1 n) {
 //: load : ALL : one
 INLINE $T load_$T(const __global void *p) { return *(const __global $E *)p; }
 
+// Not vload and vstore, which drivers may leave as calls.
 //: load : ALL : many
-INLINE $T load_$T(const __global void *p) { return vload$L(0, (const __global $E *)p); }
+INLINE $T load_$T(const __global void *p) {
+    typedef $T unaligned __attribute__((aligned($BITS / 8)));
+    return *(const __global unaligned *)p;
+}
 
 //: store : ALL : one
 INLINE void store_$T(__global void *p, $T v) { *(__global $E *)p = v; }
 
 //: store : ALL : many
-INLINE void store_$T(__global void *p, $T v) { vstore$L(v, 0, (__global $E *)p); }
+INLINE void store_$T(__global void *p, $T v) {
+    typedef $T unaligned __attribute__((aligned($BITS / 8)));
+    *(__global unaligned *)p = v;
+}
 
 //: load_part : ALL : one
 INLINE $T load_part_$T(const __global void *p, i64x1 n) { return n > 0 ? load_$T(p) : ($T)0; }
@@ -128,6 +135,9 @@ INLINE $T mul_$T($T a, $T b) { return ($T)((uint)a * (uint)b); }
 //: fma : i32 i16 i8 u8 : one
 INLINE $T fma_$T($T a, $T b, $T c) { return ($T)((uint)a * (uint)b + (uint)c); }
 
+//: max : INT : any
+INLINE $T max_$T($T a, $T b) { return a < b ? b : a; }
+
 //: mod : u8 : many
 INLINE $T mod_$T($T a, $T b) { return a % (b == ($T)(0) ? ($T)(1) : b); }
 
@@ -136,6 +146,15 @@ INLINE $T mod_$T($T a, $T b) {
     $T divisor = ((b == ($T)(0)) | (b == ($T)(-1))) ? ($T)(1) : b;
     $T r = a % divisor;
     return ((r != ($T)(0)) & ((r ^ divisor) < ($T)(0))) ? r + divisor : r;
+}
+
+// The compiler's own multiply-add: drivers may have `fma` as a call for each lane.
+//: fma : FLOAT : any
+INLINE $T fma_$T($T a, $T b, $T c) {
+#if HAS_FMA
+#pragma OPENCL FP_CONTRACT ON
+#endif
+    return a * b + c;
 }
 
 // ---- casts: a literal may not be wider than the lanes -----------------------------------------

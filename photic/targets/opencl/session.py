@@ -22,12 +22,12 @@ from photic.targets.opencl.entry import ARENA
 from photic.targets.opencl.facts import Opened
 
 SMALL_WORK = 100_000  # operations; less than this is left to one work-item of a processor
-ROUNDS = 4  # groups for each compute unit, where a work-item runs several items
+ROUNDS = 32  # groups for each compute unit, where a work-item runs several items
 
 
 @dataclass(slots=True)
 class Launch:
-    """A kernel with its arguments set; ``at`` are the sizes that they were set for."""
+    """A kernel with its arguments set; ``at`` is what they were set for: scratch, and sizes."""
 
     kernel: Any
     count: int
@@ -232,7 +232,7 @@ class Session:
                     self._run(then if self._byte(condition) else otherwise)
 
     def _launch(self, step: Launch) -> None:
-        if step.at != tuple(self.numbers) or not step.groups:
+        if step.at != (self.scratch_bytes, *self.numbers):
             self._set_sizes(step)
         if step.groups:
             group = self.opened.facts.group
@@ -242,7 +242,6 @@ class Session:
     def _set_sizes(self, step: Launch) -> None:
         """The arguments that depend on sizes, and how many groups there are."""
         known, total = self.opened.facts, self.number(step.total)
-        step.at = tuple(self.numbers)
         groups = -(-total // known.group)
         if known.kind == "cpu" and self.number(step.work) < SMALL_WORK:
             groups = min(groups, 1)
@@ -254,6 +253,7 @@ class Session:
         if step.scratch * groups * known.group > self.scratch_bytes:
             self.scratch_bytes = step.scratch * groups * known.group
             self.scratch = self._new(self.scratch_bytes)
+        step.at = (self.scratch_bytes, *self.numbers)
         last = (numbers, self.scratch, np.int64(total), np.int64(each))
         for number, value in enumerate(last, step.count):
             step.kernel.set_arg(number, value)
