@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import typer
+
 from photic.cli.ending import endings
 from photic.cli.errors import FileKind, FileLine
 from photic.cli.explain import MODEL_CONFIG, MODEL_SUFFIX
@@ -73,6 +75,7 @@ def compile_file(
     with endings(), showing(), progress() as report:
         path = Path(file)
         check_kind(path)
+        check_options(path, constants=constants, context=context, dim=dim)
         if search > 0:
             report("search", 0, max(1, round(search)))
         if is_model(path):
@@ -94,6 +97,16 @@ def check_kind(path: Path) -> None:
             raise FileKind(path=path, given=given, expected=READS, help=help)
     if not (path.is_file() or path.is_dir()):
         raise FileUnreadable(path=path, problem="there is no such file")
+
+
+def check_options(path: Path, **given: object) -> None:
+    """Raises typer.BadParameter for an option that means nothing for this kind of file."""
+    kind = "model" if is_model(path) else "ONNX model" if path.suffix == ONNX_SUFFIX else "graph"
+    fitting = {"model": "context", "ONNX model": "dim", "graph": "constants"}[kind]
+    for name, value in given.items():
+        if value and name != fitting:
+            what = f"{path} is a {kind}" if kind != "ONNX model" else f"{path} is an {kind}"
+            raise typer.BadParameter(f"{what}, which takes none", param_hint=f"--{name}")
 
 
 def is_model(path: Path) -> bool:

@@ -48,14 +48,27 @@ def pairs(given: Sequence[str], option: str) -> Mapping[str, Path]:
 
 
 def read_array(path: Path) -> Array:
-    """The array in an .npy file, never pickled objects. Raises ArrayFile."""
+    """The array in an .npy file, never pickled objects. Raises FileUnreadable or ArrayFile."""
     import numpy as np
+
+    from photic.storage.errors import FileUnreadable
 
     try:
         array: Array = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise ArrayFile(path=path, problem=str(error)) from None
+    except OSError as error:
+        problem = (error.strerror or str(error)).lower()
+        raise FileUnreadable(path=path, problem=problem) from None
+    except (ValueError, EOFError) as error:
+        raise ArrayFile(path=path, problem=npy_problem(error)) from None
     return array
+
+
+def npy_problem(error: Exception) -> str:
+    """What NumPy says, without its advice to unpickle what is no array."""
+    text = str(error)
+    if "Object arrays" in text:
+        return "it holds Python objects"
+    return "it is in another format" if "pickle" in text else text
 
 
 def write_array(path: Path, array: Array) -> None:

@@ -48,6 +48,8 @@ def parsed(line: str) -> tuple[str, Record]:
         raise ValueError("it is too long for a record")
     try:
         given = json.loads(line)
+    except json.JSONDecodeError:
+        raise ValueError("it is no JSON") from None
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     if not isinstance(given, dict) or given.keys() != FIELDS.keys():

@@ -172,3 +172,18 @@ def test_a_place_where_something_else_is_stays_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "counter.txt").write_text(COUNTER)
     assert "something else is there" in refused(tmp_path / "counter.txt", "-o", tmp_path)
     assert (tmp_path / "counter.txt").read_text() == COUNTER
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("--dim", "n=4"), ("--context", "5"), ("--constants", "c.safetensors")]
+)
+def test_an_option_that_means_nothing_for_the_file_is_refused(
+    tmp_path: Path, option: str, value: str
+) -> None:
+    name = "model.onnx" if option == "--constants" else "counter.txt"
+    (tmp_path / name).write_text(COUNTER)
+    given = [str(tmp_path / name), "-o", str(tmp_path / "out"), option, value]
+    result = runner.invoke(app, ["compile", *given])
+    assert result.exit_code == 2
+    assert "which takes none" in result.stderr and option in result.stderr
+    assert not (tmp_path / "out").exists()

@@ -213,8 +213,8 @@ def test_an_import_keeps_the_faster_of_two_records(cache: Path, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        (b"{", "Expecting property name"),
-        (b"", "Expecting value"),
+        (b"{", "it is no JSON"),
+        (b"", "it is no JSON"),
         (b"\xff", "it is no UTF-8 text"),
         (json.dumps({"key": KEYS[1]}).encode(), "expected an object with the fields"),
         (record(KEYS[1], 1e-3).replace("0.001", "-1.0").encode(), "seconds is -1.0"),
