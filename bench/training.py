@@ -5,7 +5,9 @@ steps in float64; the curve in float32 beside torch's own distance between one a
 both beside the curve in float64; the time of a step beside torch eager on two threads; the memory
 that a step holds at most (parameters, moments, gradients, values between; batches aside), torch's
 as its profiler counts it. ``--only`` names models, ``--kernels`` adds those of the most work,
-``--compiled`` a third contestant, torch.compile of the model (needs a C++ compiler).
+``--compiled`` more contestants, torch.compile of the model in these modes (needs a C++ compiler).
+All take turns; compilation and first calls are not timed. Freezing, which torch has for inference,
+does not apply to training.
 """
 
 from __future__ import annotations
@@ -420,13 +422,27 @@ def peer_bytes(step: PeerStep, batch: Mapping[str, Any]) -> int:
     return held + int(max(np.cumsum(changes)))
 
 
-def compiled(step: PeerStep) -> PeerStep:
-    """The step whose model goes through torch.compile."""
-    step.module.compile()
+def compiled(step: PeerStep, mode: str) -> PeerStep:
+    """The step whose model goes through torch.compile, in a mode of it."""
+    import torch
+
+    torch._dynamo.reset()  # type: ignore[no-untyped-call]
+    step.module.compile(mode=mode)
     return step
 
 
-def speed(model: Model, samples: int, kernels: bool, with_compiled: bool) -> common.Figure:
+def beside_compiled(found: Mapping[str, common.Timing], modes: Sequence[str]) -> dict[str, float]:
+    """For each mode its time and what it is of photic's; the best of torch's at last."""
+    ours, figures = found["photic"], {}
+    for mode in modes:
+        figures[f"{mode}_ms"] = found[mode].median * MILLISECONDS
+        figures[f"{mode}_over_photic"] = found[mode].median / ours.median
+        figures[f"{mode}_of_minima"] = found[mode].minimum / ours.minimum
+    best = min((found[one] for one in ("torch", *modes)), key=lambda one: one.minimum)
+    return figures | {"best_of_minima": best.minimum / ours.minimum}
+
+
+def speed(model: Model, samples: int, kernels: bool, modes: Sequence[str]) -> common.Figure:
     """The time of a step in turns with torch's, and the memory of both."""
     import torch
 
@@ -441,21 +457,15 @@ def speed(model: Model, samples: int, kernels: bool, with_compiled: bool) -> com
         "photic": lambda: own(**batch),
         "torch": lambda: peer(given).item(),
     }
-    if with_compiled:
-        other = compiled(peer_step(model, "float32", state))
-        sides["torch.compile"] = lambda: other(given).item()
+    for mode in modes:
+        step = compiled(peer_step(model, "float32", state), mode)
+        sides[mode] = lambda step=step: step(given).item()  # type: ignore[misc]
     found = common.race(sides, repeats=samples, calls_per_sample=1)
     ours, theirs = found["photic"], found["torch"]
     if kernels:
         most = sorted(own.program.report.kernels, key=lambda one: -one.flops)[:SHOWN_KERNELS]
         shown = [{"kernel": one.name, "flops": one.flops, "bytes": one.bytes} for one in most]
         print(common.table(shown))
-    third: dict[str, float] = {}
-    if with_compiled:
-        best = found["torch.compile"]
-        third["compiled_ms"] = best.median * MILLISECONDS
-        third["compiled_over_photic"] = best.median / ours.median
-        third["compiled_of_minima"] = best.minimum / ours.minimum
     return {
         "model": model.name,
         "kernels": len(own.program.report.kernels),
@@ -464,7 +474,7 @@ def speed(model: Model, samples: int, kernels: bool, with_compiled: bool) -> com
         "torch_ms": theirs.median * MILLISECONDS,
         "torch_over_photic": theirs.median / ours.median,
         "of_minima": theirs.minimum / ours.minimum,
-        **third,
+        **beside_compiled(found, modes),
         "photic_megabytes": own.memory_bytes / MEGABYTE,
         "torch_megabytes": peer_bytes(peer, given) / MEGABYTE,
     }
@@ -475,7 +485,8 @@ def options() -> argparse.Namespace:
     parser.add_argument("--only", metavar="NAME", nargs="+", default=[], help="these models")
     parser.add_argument("--steps", metavar="N", type=int, default=STEPS, help="of the curves")
     parser.add_argument("--kernels", action="store_true", help="show those of the most work")
-    parser.add_argument("--compiled", action="store_true", help="time torch.compile too")
+    modes = ("default", "max-autotune")
+    parser.add_argument("--compiled", choices=modes, nargs="+", default=[], help="of torch.compile")
     parser.set_defaults(repeats=SAMPLES)
     return parser.parse_args()
 

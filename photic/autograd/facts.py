@@ -223,7 +223,16 @@ def is_below_own_max(x: Operand) -> bool:
         return False
     value, minus = node.operands
     top, factor = minus.node.operands
-    return value_of(factor) == -1 and _is_max_of(through(top, minus.view), value)
+    return value_of(factor) == -1 and _is_max_of(_unstopped(through(top, minus.view)), value)
+
+
+def _unstopped(x: Operand) -> Operand:
+    """The value that a ``stop_gradient`` is of."""
+    while is_stop(x.node):
+        (copy,) = x.node.operands
+        (value,) = copy.node.operands
+        x = through(through(value, copy.view), x.view)
+    return x
 
 
 def _is_max_of(top: Operand, value: Operand) -> bool:

@@ -179,3 +179,10 @@ def test_halves_are_summed_in_float32() -> None:
     ones = np.ones((60, 50), ml_dtypes.bfloat16)
     (value,) = evaluated([got], {"x": ones[0, 0], "y": ones}, widen=False)
     assert float(value) == float(ml_dtypes.bfloat16(3000))  # in bfloat16 it would stay at 256
+
+
+def test_a_row_less_its_maximum_needs_no_guard_where_the_maximum_is_held_constant() -> None:
+    x = ph.input("x", (3, 5))
+    loss = ph.sum(ph.exp2(x - ph.stop_gradient(ph.max(x, 1, keepdims=True))))
+    above = graph.topological([ph.grad(loss, x).operand.node], {loss.operand.node})
+    assert all(node.op != "less_than" for node in above)
