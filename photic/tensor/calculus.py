@@ -69,6 +69,8 @@ def _slopes(x: Tensor, axis: int, spacing: Value, order: int) -> Tensor:
         left, right = (_part(step, axis, k, k - 1, "gradient") for k in (0, 1))
         part = left * reciprocal(left + right)
     bend = after - before
+    # over equal steps the place itself has no part, whatever it is
+    inside = before + bend * part if step.ndim else _across(x, axis) * (reciprocal(step) * 0.5)
     first, last = _part(rise, axis, 0, 1, "gradient"), _last(rise, axis)
     if order == SECOND:
         share, rest = part, 1.0 - part
@@ -76,7 +78,12 @@ def _slopes(x: Tensor, axis: int, spacing: Value, order: int) -> Tensor:
             share, rest = _part(share, axis, 0, 1, "gradient"), _last(rest, axis)
         first = first - share * _part(bend, axis, 0, 1, "gradient")
         last = last + rest * _last(bend, axis)
-    return concat([first, before + bend * part, last], axis)
+    return concat([first, inside, last], axis)
+
+
+def _across(x: Tensor, axis: int) -> Tensor:
+    """For each place inside the difference of the two beside it."""
+    return _part(x, axis, SECOND, 0, "gradient") - _part(x, axis, 0, -SECOND, "gradient")
 
 
 def _last(x: Tensor, axis: int) -> Tensor:
