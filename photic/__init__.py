@@ -173,9 +173,9 @@ _MODULES: dict[str, str] = {
     """,
     "photic.tensor.attention": "attention alibi_bias alibi_slopes",
     "photic.tensor.rope": "rope_tables rope_halves rope_pairs",
-    "photic.tensor.rope_rates": """
-        Rope RopePlain RopeLinear RopeDynamic RopeYarn RopeLlama3 RopeLong RopeProportional
-        rope_rates yarn_gain
+    "photic.tensor.rope_rates": "Rope rope_rates",
+    "photic.tensor.rope_scalings": """
+        RopePlain RopeLinear RopeDynamic RopeYarn RopeLlama3 RopeLong RopeProportional yarn_gain
     """,
     "photic.tensor.recurrent": "RecurrentWeights lstm gru rnn",
     "photic.tensor.bags": "embedding_bag",

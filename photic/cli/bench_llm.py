@@ -20,6 +20,7 @@ from photic.base.errors import BadArgument
 from photic.base.settings import int_setting
 from photic.cli.ending import endings
 from photic.cli.options import (
+    Cache,
     Context,
     Model,
     Search,
@@ -31,6 +32,7 @@ from photic.cli.options import (
 from photic.cli.progress import progress
 from photic.cli.show import showing
 from photic.cli.table import quantity, table
+from photic.language.caches import DEFAULT_CACHE
 
 if TYPE_CHECKING:
     from photic.cli.bench_llm_runs import Contestant, Figures, Task
@@ -57,6 +59,7 @@ def bench_llm(
     vs: Versus = None,
     text: Text = TEXT,
     context: Context = None,
+    cache: Cache = DEFAULT_CACHE,
     threads: Threads = None,
     search: Search = 0.0,
     speculative: Speculative = 0,
@@ -81,7 +84,7 @@ def bench_llm(
         checked_text("bench-llm", text)
         use_threads(threads)
         counts = tuple(dict.fromkeys((0, speculative)))
-        sessions = [_opened(model, context, search, one) for one in counts]
+        sessions = [_opened(model, context, search, one, cache) for one in counts]
         task = _task(sessions[0], prompt, generate, text)
         with ExitStack() as stack:
             contestants = [_own(one) for one in sessions]
@@ -104,7 +107,9 @@ def _raced(contestants: Sequence[Contestant], task: Task, runs: int) -> list[Fig
     return race(contestants, task, runs)
 
 
-def _opened(model: str, context: int | None, search: float, speculative: int) -> Session:
+def _opened(
+    model: str, context: int | None, search: float, speculative: int, cache: str
+) -> Session:
     from photic.language.session import open_session
 
     def report(stage: str, done: int, total: int) -> None:
@@ -114,7 +119,12 @@ def _opened(model: str, context: int | None, search: float, speculative: int) ->
     stages: set[str] = set()
     with progress() as shown:
         session = open_session(
-            model, context=context, progress=report, search=search, speculative=speculative
+            model,
+            context=context,
+            progress=report,
+            search=search,
+            speculative=speculative,
+            cache=cache,
         )
     if "compile" in stages:
         print("note: the peak memory is that of compiling; run it again", file=sys.stderr)

@@ -18,8 +18,10 @@ from photic.cli.answer import statistics, write_answer
 from photic.cli.chat_commands import is_command, message_of, note, run_command
 from photic.cli.chat_lines import Lines, lines
 from photic.cli.ending import Ending, endings
+from photic.cli.opening import opened
 from photic.cli.options import (
     ANSWER_TOKENS,
+    Cache,
     Context,
     MaxTokens,
     MinP,
@@ -38,8 +40,8 @@ from photic.cli.options import (
     checked_text,
     use_threads,
 )
-from photic.cli.progress import progress
 from photic.cli.show import showing
+from photic.language.caches import DEFAULT_CACHE
 
 if TYPE_CHECKING:
     from photic.language.sampling import SamplingOptions
@@ -70,6 +72,7 @@ def chat(
     seed: Seed = 0,
     stop: Stops = None,
     context: Context = None,
+    cache: Cache = DEFAULT_CACHE,
     threads: Threads = None,
     stats: ShowStats = False,
     search: Search = 0.0,
@@ -102,7 +105,10 @@ def chat(
             repetition_penalty=repetition_penalty,
             seed=seed,
         )
-        conversation = _opened(model, context, search, speculative)
+        session = opened(model, context, search, speculative, cache)
+        from photic.language.turns import Conversation
+
+        conversation = Conversation(session)
         conversation.system = system
         talk = _Chat(conversation, max_tokens, sampling, tuple(stop or ()), stats)
         if source.drawn:
@@ -110,18 +116,6 @@ def chat(
         _talk(talk, source)
         if talk.failures and not source.drawn:
             raise typer.Exit(Ending.FAILED)
-
-
-def _opened(model: str, context: int | None, search: float, speculative: int) -> Conversation:
-    from photic.language.session import open_session
-
-    with progress() as report:
-        session = open_session(
-            model, context=context, progress=report, search=search, speculative=speculative
-        )
-    from photic.language.turns import Conversation
-
-    return Conversation(session)
 
 
 def _talk(talk: _Chat, source: Lines) -> None:

@@ -13,6 +13,7 @@ import typer
 
 from photic.base.errors import BadArgument
 from photic.base.settings import override_setting
+from photic.language.caches import CACHES
 
 ANSWER_TOKENS = 512  # long enough for a page; the context may end an answer sooner
 
@@ -23,6 +24,12 @@ def _finite(seconds: float | None) -> float | None:
     return seconds
 
 
+def _known_cache(cache: str) -> str:
+    if cache not in CACHES:
+        raise typer.BadParameter(f"{cache!r}; known: {', '.join(CACHES)}")
+    return cache
+
+
 Search = Annotated[
     float,
     typer.Option(callback=_finite, metavar="SECONDS", help="Seconds to search; it may end sooner."),
@@ -31,6 +38,14 @@ SearchSeed = Annotated[
     int, typer.Option("--seed", min=0, help="The seed of the search's random choices.")
 ]
 Context = Annotated[int | None, typer.Option(min=1, help="Tokens that prompt and answer may fill.")]
+Cache = Annotated[
+    str,
+    typer.Option(
+        callback=_known_cache,
+        metavar="DTYPE",
+        help=f"What keys and values are kept as: {', '.join(CACHES)}. Less than float32 rounds.",
+    ),
+]
 Model = Annotated[
     str, typer.Argument(help="A model's name, hf:owner/name, a .gguf file, or a model's folder.")
 ]

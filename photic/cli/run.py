@@ -9,15 +9,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from photic.cli.answer import statistics, write_answer
 from photic.cli.ending import endings
 from photic.cli.explain import PROGRAM_SUFFIX
+from photic.cli.opening import opened
 from photic.cli.options import (
     ANSWER_TOKENS,
+    Cache,
     Context,
     Inputs,
     MaxTokens,
@@ -38,12 +40,9 @@ from photic.cli.options import (
     checked_text,
     use_threads,
 )
-from photic.cli.progress import progress
 from photic.cli.run_program import run_program
 from photic.cli.show import showing
-
-if TYPE_CHECKING:
-    from photic.language.session import Session
+from photic.language.caches import DEFAULT_CACHE
 
 FROM_STDIN = "-"
 
@@ -67,6 +66,7 @@ def run_model(
     system: System = None,
     raw: Raw = False,
     context: Context = None,
+    cache: Cache = DEFAULT_CACHE,
     threads: Threads = None,
     stats: ShowStats = False,
     search: Search = 0.0,
@@ -106,7 +106,7 @@ def run_model(
             repetition_penalty=repetition_penalty,
             seed=seed,
         )
-        session = _open(model, context, search, speculative)
+        session = opened(model, context, search, speculative, cache)
         pieces = session.generate(
             text,
             system=system,
@@ -123,15 +123,6 @@ def run_model(
 def is_program(model: str, inputs: Sequence[str] | None) -> bool:
     """True for a saved program: by its name's end, or because arrays are given."""
     return model.rstrip("/").endswith(PROGRAM_SUFFIX) or bool(inputs)
-
-
-def _open(model: str, context: int | None, search: float, speculative: int) -> Session:
-    from photic.language.session import open_session
-
-    with progress() as report:
-        return open_session(
-            model, context=context, progress=report, search=search, speculative=speculative
-        )
 
 
 def read_prompt(given: str | None) -> str:

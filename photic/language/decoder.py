@@ -1,7 +1,9 @@
 """A decoder of any known architecture as a graph, from a model's file.
 
 One program takes token ids of any number up to ``chunk`` and the count of tokens already in the
-cache, and gives the logits of the last one. The caches are states, written in place.
+cache, and gives the logits of the last one. The caches are states, written in place. Layers with a
+window keep a ring of rows (``caches.py``) where that is less than the context: then a call must not
+pass the ring's end, and gives nan if it does.
 
 Linear layers may have biases. Every tensor of the file is used, or the file is refused.
 ``build_training`` is the same model without caches, for the logits of every token.
@@ -9,20 +11,24 @@ Linear layers may have biases. Every tensor of the file is used, or the file is 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from photic.base.errors import BadArgument
 from photic.frontends.model_file import ModelFile
+from photic.ir.dim import Dim
+from photic.ir.dim import mod as mod_of
 from photic.language import gemma3, llama, phi3, qwen3
+from photic.language.caches import CACHES, DEFAULT_CACHE, ring_rows
 from photic.language.config import Config
-from photic.language.modules import CACHES, Adapt, Step, linear, norm
+from photic.language.modules import Adapt, Seen, Step, linear, norm
 from photic.language.weights import Weights
 from photic.tensor.arithmetic import floor_divide
 from photic.tensor.compare import equal, less_equal, logical_and
-from photic.tensor.creation import arange, dim, input
+from photic.tensor.creation import arange, dim, input, size
 from photic.tensor.indexing import embedding
-from photic.tensor.primitive import mod
+from photic.tensor.primitive import less, mod, where
 from photic.tensor.tensor import Tensor
 
 
@@ -62,7 +68,7 @@ def build(
     chunk: int,
     adapt: Adapt | None = None,
     answers: int = 1,
-    cache: str = "float32",
+    cache: str = DEFAULT_CACHE,
 ) -> Model:
     """The graph for a cache of ``context`` tokens, up to ``chunk`` new ones a call.
 
@@ -81,11 +87,15 @@ def build(
     ids = input("ids", (count,), "int64")
     weights = Weights(file)
     table = _table(config, weights)
-    places, keys = arange(past, past + count), arange(past + count)
-    seen = less_equal(keys[None, :], places[:, None])
-    rows, length = context + chunk, past + count
-    step = Step(config, weights, past, count, length, places, keys, seen, rows, cache, adapt)
+    length, places = past + count, arange(past, past + count)
+    whole = _whole(places, arange(length), context + chunk, length, past)
+    window = max(config.windows)
+    ring = ring_rows(window, context, chunk)
+    local = _ring(places, window, ring, chunk, past) if ring else _windowed(whole, places, window)
+    step = Step(config, weights, count, length, places, whole, local, cache, adapt)
     x = _layers(step, embedding(ids, table))
+    if ring:  # rows past its end are no part of it: better no numbers than wrong ones
+        x = where(less(size(mod_of(past, ring) + count), ring + 1), x, math.nan)
     last = x[count - 1]
     if answers > 1:
         last = embedding(input("rows", (dim("answers", 1, answers),), "int64"), x)
@@ -109,11 +119,39 @@ def build_training(
     row = arange(count)
     text, places = floor_divide(row, tokens), mod(row, tokens)
     seen = logical_and(less_equal(row[None, :], row[:, None]), equal(text[None, :], text[:, None]))
-    step = Step(config, weights, 0, count, tokens, places, places, seen, 0, "float32", adapt)
+    whole = Seen(places, seen, 0, count, 0)
+    local = _windowed(whole, places, max(config.windows))
+    step = Step(config, weights, count, tokens, places, whole, local, DEFAULT_CACHE, adapt)
     x = _layers(step, embedding(ids.reshape((count,)), table))
     logits = _head(step, x, table)
     weights.check_all_used()
     return logits.reshape((texts, tokens, config.vocabulary))
+
+
+def _whole(places: Tensor, keys: Tensor, rows: int, length: Dim, past: Dim) -> Seen:
+    """Every token sees itself and all before."""
+    return Seen(keys, less_equal(keys[None, :], places[:, None]), rows, length, past)
+
+
+def _windowed(whole: Seen, places: Tensor, window: int) -> Seen:
+    """The same rows, of which a token sees the last ``window`` only."""
+    if not window:
+        return whole
+    return replace(whole, seen=whole.seen * _within(places, whole.places, window))
+
+
+def _ring(places: Tensor, window: int, ring: int, chunk: int, past: Dim) -> Seen:
+    """Rows of a ring, and behind it room for what a call that passes its end would write."""
+    start = mod_of(past, ring)
+    end, row = start + places.shape[0], arange(ring)
+    keys = where(less(row, size(end)), row, row - ring) + size(past - start)
+    filled = less(-1, keys)
+    seen = less_equal(keys[None, :], places[:, None]) * _within(places, keys, window)
+    return Seen(keys, seen * filled[None, :], ring + chunk, ring, start, filled)
+
+
+def _within(places: Tensor, keys: Tensor, window: int) -> Tensor:
+    return less((places - window)[:, None], keys[None, :])
 
 
 def _table(config: Config, weights: Weights) -> Tensor:

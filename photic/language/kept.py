@@ -17,12 +17,13 @@ import os
 import shutil
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from photic.base.errors import PhoticError, PhoticWarning
 from photic.base.trace import Event, emit, listening
+from photic.storage.digests import remembered, state_of
 from photic.storage.errors import CacheUnusable, FileUnwritable, NoSpace
 from photic.storage.files import (
     cache_folder,
@@ -110,7 +111,9 @@ def _name(model: Sequence[str], target: str) -> str:
 
 
 def _hash(parts: Sequence[str]) -> str:
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:NAME_CHARACTERS]
+    return hashlib.sha256("\n".join(parts).encode(errors="surrogateescape")).hexdigest()[
+        :NAME_CHARACTERS
+    ]
 
 
 def _found(name: str) -> Program | None:
@@ -199,14 +202,24 @@ def own_code() -> str:
 
     Of an installation that is no folder (a zip file), its size and time of change.
     """
-    digest = hashlib.sha256()
+    files = list(_code_files())
+    states = [state_of(os.stat(one)) for one in files]
+    state = _hash([*files, *states]) if files and all(states) else ""
+    return remembered(str(PACKAGE), state, lambda: _digest_of_code(files))
+
+
+def _code_files() -> Iterator[str]:
     for root, folders, files in os.walk(PACKAGE):
         folders[:] = sorted(set(folders) - {"__pycache__"})
-        for name in sorted(files):
-            if name.endswith(CODE_SUFFIXES):
-                content = Path(root, name).read_bytes()
-                digest.update(f"{os.path.relpath(root, PACKAGE)}/{name} {len(content)}\n".encode())
-                digest.update(content)
+        yield from (os.path.join(root, one) for one in sorted(files) if one.endswith(CODE_SUFFIXES))
+
+
+def _digest_of_code(files: Sequence[str]) -> str:
+    digest = hashlib.sha256()
+    for one in files:
+        content = Path(one).read_bytes()
+        digest.update(f"{os.path.relpath(one, PACKAGE)} {len(content)}\n".encode())
+        digest.update(content)
     if not PACKAGE.is_dir():
         archive = next(one for one in PACKAGE.parents if one.exists()).stat()
         digest.update(f"{archive.st_size} {archive.st_mtime_ns}".encode())

@@ -2,7 +2,7 @@
 
 Each takes the step, which holds what all layers share, and the name of the weights; every value
 is (count, size) for the new tokens of a call. The caches are states, written in place, a token's
-row in one piece. What lies in them beyond the tokens of this call and before is never read.
+row in one piece; what lies in rows that hold no token of this text never shows.
 """
 
 from __future__ import annotations
@@ -17,15 +17,12 @@ from photic.language.weights import Weights
 from photic.tensor.creation import constant, size, state
 from photic.tensor.indexing import update
 from photic.tensor.norms import rms_norm
-from photic.tensor.primitive import less, reciprocal, sin, where
+from photic.tensor.primitive import less, masked, reciprocal, where
 from photic.tensor.reductions import max, softmax
-from photic.tensor.rope import rope_halves, rope_pairs
+from photic.tensor.rope import rope_halves, rope_pairs, rope_tables
+from photic.tensor.rope_rates import Rope as Turning
 from photic.tensor.rounding import abs, round
 from photic.tensor.tensor import Tensor
-from photic.tensor.waves import cos
-
-CACHES = ("float32", "float16", "bfloat16", "int8")
-"""What keys and values may be kept as; int8 has a scale for each head of each token."""
 
 INT8_LEVEL = 127
 LONG, SHORT = "rope_factors_long.weight", "rope_factors_short.weight"
@@ -36,23 +33,37 @@ Adapt = Callable[[str, Tensor, Tensor], Tensor]
 
 
 @dataclass(frozen=True, slots=True)
+class Seen:
+    """The keys of one kind of layers: their ``places``, and ``seen`` (count, keys) by which query.
+
+    Its caches have ``rows``, of which the first ``used`` are read; 0: there are none, and the keys
+    are the new tokens. The new ones are written from row ``start`` on. ``filled`` (keys) tells of a
+    ring which rows hold a token.
+    """
+
+    places: Tensor
+    seen: Tensor
+    rows: int
+    used: Dim
+    start: Dim
+    filled: Tensor | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """What every layer shares.
 
-    ``places`` of the ``count`` new tokens and ``keys``, those of all tokens that a query may see,
-    count from 0 in a text of ``length``; ``seen`` (count, keys) is what sees what. With caches of
-    0 ``rows`` there are none: then the keys are the new tokens.
+    ``places`` of the ``count`` new tokens count from 0 in a text of ``length``; ``whole`` is what
+    they see where they see everything before, ``windowed`` where there is a window.
     """
 
     config: Config
     weights: Weights
-    past: Dim
     count: Dim
     length: Dim
     places: Tensor
-    keys: Tensor
-    seen: Tensor
-    rows: int
+    whole: Seen
+    windowed: Seen
     cache: str
     adapt: Adapt | None = None
     updates: dict[Tensor, Tensor] = field(default_factory=dict)
@@ -106,26 +117,21 @@ def attention(step: Step, number: int, q: Tensor, k: Tensor, v: Tensor) -> Tenso
     groups = config.heads // config.kv_heads
     q = q.reshape((step.count, config.kv_heads, groups, config.head))
     q, k = q.permute((1, 2, 0, 3)), k.permute((1, 0, 2))
-    window = config.windows[number]
-    rope = config.local_rope if window else config.rope
+    is_local = config.windows[number] > 0
+    rope, seen = (config.local_rope, step.windowed) if is_local else (config.rope, step.whole)
     q = turned(step, rope, q, step.places)
     if grows(step):  # turned when read: how far depends on the length by then
-        keys = turned(step, rope, cached(step, f"{name}.keys", k), step.keys)
+        keys = turned(step, rope, cached(step, seen, f"{name}.keys", k), seen.places)
     else:
-        keys = cached(step, f"{name}.keys", turned(step, rope, k, step.places))
-    values = cached(step, f"{name}.values", v.permute((1, 0, 2)))
+        keys = cached(step, seen, f"{name}.keys", turned(step, rope, k, step.places))
+    values = cached(step, seen, f"{name}.values", v.permute((1, 0, 2)))
+    if seen.filled is not None:  # a weight of 0 would not hide a nan
+        values = masked(seen.filled[:, None], values)
     scores = (q @ keys.permute((0, 2, 1))[:, None]) * config.scale
-    scores = where(visible(step, window), scores, float("-inf"))
+    scores = where(seen.seen, scores, float("-inf"))
     mixed = softmax(scores, axis=-1) @ values[:, None]
     merged = mixed.permute((2, 0, 1, 3)).reshape((step.count, config.heads * config.head))
     return linear(step, f"{name}.attn_output", merged, config.width)
-
-
-def visible(step: Step, window: int) -> Tensor:
-    """Which keys each query sees; with a window only the last so many of a text."""
-    if not window:
-        return step.seen
-    return step.seen * less((step.places - window)[:, None], step.keys[None, :])
 
 
 # --- rotation -------------------------------------------------------------------------------
@@ -138,10 +144,7 @@ def grows(step: Step) -> bool:
 
 def turned(step: Step, rope: Rope, x: Tensor, places: Tensor) -> Tensor:
     """(..., tokens, head), turned by the tokens' places."""
-    angle = places.astype("float32")[:, None] * _rates(step, rope)
-    across, along = cos(angle), sin(angle)
-    if rope.gain != 1:
-        across, along = across * rope.gain, along * rope.gain
+    across, along = rope_tables(places, Turning(_rates(step, rope), rope.gain))
     turn = rope_halves if step.config.halves else rope_pairs
     return turn(x, across, along)
 
@@ -161,20 +164,20 @@ def _rates(step: Step, rope: Rope) -> Tensor:
 # --- caches ---------------------------------------------------------------------------------
 
 
-def cached(step: Step, name: str, new: Tensor) -> Tensor:
-    """Write new rows (heads, count, head) into a cache; all its rows that hold tokens."""
-    if not step.rows:
+def cached(step: Step, seen: Seen, name: str, new: Tensor) -> Tensor:
+    """Write new rows (heads, count, head) into a cache; all its rows that are used."""
+    if not seen.rows:
         return new
     if step.cache != "int8":
-        return _kept(step, name, new, step.cache).astype(new.dtype)
+        return _kept(step, seen, name, new, step.cache).astype(new.dtype)
     largest = max(abs(new), -1, keepdims=True)
     level = where(less(0.0, largest), reciprocal(largest) * INT8_LEVEL, 0.0)
-    codes = _kept(step, name, round(new * level), "int8")
-    return codes.astype(new.dtype) * _kept(step, f"{name}.scale", largest / INT8_LEVEL, "float32")
+    codes = _kept(step, seen, name, round(new * level), "int8").astype(new.dtype)
+    return codes * _kept(step, seen, f"{name}.scale", largest / INT8_LEVEL, "float32")
 
 
-def _kept(step: Step, name: str, new: Tensor, dtype: str) -> Tensor:
-    old = state(name, (new.shape[0], step.rows, new.shape[2]), dtype)
-    now = update(old, new, step.past, 1)
+def _kept(step: Step, seen: Seen, name: str, new: Tensor, dtype: str) -> Tensor:
+    old = state(name, (new.shape[0], seen.rows, new.shape[2]), dtype)
+    now = update(old, new, seen.start, 1)
     step.updates[old] = now
-    return now[:, : step.past + step.count]
+    return now[:, : seen.used]

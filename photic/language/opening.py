@@ -11,7 +11,7 @@ from pathlib import Path
 from photic.frontends.gguf.reader import open_gguf
 from photic.frontends.model_file import ModelFile
 from photic.language.tokenizer import Tokenizer, build_tokenizer
-from photic.storage.files import file_sha256
+from photic.storage.digests import kept_sha256
 
 READ_SUFFIXES = (".json", ".safetensors")
 
@@ -38,9 +38,9 @@ def tokenizer_of_model(file: ModelFile) -> Tokenizer:
 def fingerprint(path: Path) -> str:
     """A digest of the contents: of a file its sha256, of a folder that of all that is read."""
     if not path.is_dir():
-        return file_sha256(path)
+        return kept_sha256(path)
     digest = hashlib.sha256()
     for one in sorted(path.iterdir()):
         if one.suffix in READ_SUFFIXES and one.is_file():
-            digest.update(f"{one.name} {file_sha256(one)}\n".encode())
+            digest.update(f"{one.name} {kept_sha256(one)}\n".encode())
     return digest.hexdigest()

@@ -1,7 +1,7 @@
-"""How fast each pair of a head turns with a token's place: the base, and scaling from the file.
+"""How fast each pair of a head turns with a token's place, by what the file says of it.
 
-Angles are ``place * rates[pair]``; cos and sin are multiplied by ``gain``. Scaling of the kinds
-``none``, ``linear`` and ``yarn`` is done as llama.cpp does it; any other kind is refused by name.
+Angles are ``place * rates[pair]``; cos and sin are multiplied by ``gain``. Scaling is of the kinds
+``none``, ``linear`` and ``yarn``; any other kind is refused by name.
 Factors in a tensor of the file (``rope_freqs.weight``) are the architecture's to apply.
 """
 
@@ -13,15 +13,23 @@ from dataclasses import dataclass
 
 from photic.frontends.gguf.metadata import shown
 from photic.frontends.model_file import ModelFile
+from photic.tensor.rope_scalings import (
+    DEFAULT_BASE,
+    RopeFixed,
+    RopeLinear,
+    RopePlain,
+    RopeYarn,
+    fixed_rates,
+)
 
-DEFAULT_BASE = 10000.0
+Rates = tuple[tuple[float, ...], float]
+"""Of each pair, and the gain."""
+
 DEFAULT_KIND = "linear"  # where a file names a factor and no kind
 # YaRN (Peng et al. 2023, section 3.2): pairs that turn more often than the first number in the
 # trained context keep their rate, pairs that turn less often than the second are slowed wholly.
 YARN_FAST_TURNS = 32.0
 YARN_SLOW_TURNS = 1.0
-YARN_LEAST_RAMP = 0.001
-YARN_GAIN = 0.1  # section 3.4: cos and sin grow by 0.1 ln(factor)
 
 # What is read here, below ``ARCHITECTURE.rope.``.
 KEYS = (
@@ -50,11 +58,14 @@ class Rope:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """What the file says of its rotation; ``context``: the tokens that it may be used for."""
+    """What the file says of the rotation of ``width`` values of a head.
+
+    ``context``: the tokens that it may be used for.
+    """
 
     file: ModelFile
     prefix: str
-    pairs: int
+    width: int
     context: int
 
     def positive(self, key: str, default: float) -> float:
@@ -82,27 +93,18 @@ class _Source:
         return self.positive(key, 1.0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Scaled:
-    """What one kind of scaling comes to."""
-
-    rates: tuple[float, ...]
-    gain: float
-
-
 def read_rope(file: ModelFile, architecture: str, turned: int, context: int) -> Rope:
     """The rotation of heads of which ``turned`` values turn (an even number).
 
     Raises GgufUnsupported for another kind of scaling, GgufCorrupt for numbers without sense.
     """
-    source = _Source(file, f"{architecture}.rope.", turned // 2, context)
+    source = _Source(file, f"{architecture}.rope.", turned, context)
     key = source.prefix + "scaling.type"
     kind = file.text(key, DEFAULT_KIND)
     if kind not in _KINDS:
         file.unsupported(key, shown(kind), ", ".join(_KINDS))
-    found = _KINDS[kind](source)
-    gain = found.gain * source.positive("scaling.attn_factor", 1.0)
-    return Rope(found.rates, gain, source.trained)
+    rates, gain = _fixed(_KINDS[kind](source))
+    return Rope(rates, gain * source.positive("scaling.attn_factor", 1.0), source.trained)
 
 
 def read_local_rope(
@@ -114,52 +116,39 @@ def read_local_rope(
     """
     if base == 0:
         return read_rope(file, architecture, turned, context)
-    source = _Source(file, f"{architecture}.rope.", turned // 2, context)
-    rates = _rates(source.positive("freq_base_swa", base), source.pairs)
-    return Rope(rates, 1.0, source.trained)
+    source = _Source(file, f"{architecture}.rope.", turned, context)
+    rates, gain = _fixed(RopePlain(source.width, source.positive("freq_base_swa", base)))
+    return Rope(rates, gain, source.trained)
 
 
-def _rates(base: float, pairs: int) -> tuple[float, ...]:
-    return tuple(base ** (-pair / pairs) for pair in range(pairs))
+def _fixed(scaling: RopeFixed) -> Rates:
+    rates, gain = fixed_rates(scaling)
+    return tuple(rates.tolist()), gain
 
 
-def _unscaled(source: _Source) -> _Scaled:
-    return _Scaled(_rates(source.base, source.pairs), 1.0)
+def _unscaled(source: _Source) -> RopeFixed:
+    return RopePlain(source.width, source.base)
 
 
-def _linear(source: _Source) -> _Scaled:
-    factor = source.factor
-    return _Scaled(tuple(rate / factor for rate in _unscaled(source).rates), 1.0)
+def _linear(source: _Source) -> RopeFixed:
+    return RopeLinear(source.width, source.base, source.factor)
 
 
-def _yarn(source: _Source) -> _Scaled:
-    """Fast pairs keep their rate, slow ones are divided by the factor, between them a ramp."""
-    factor = source.factor
-    trained = source.trained
-    fast = source.positive("scaling.yarn_beta_fast", YARN_FAST_TURNS)
-    slow = source.positive("scaling.yarn_beta_slow", YARN_SLOW_TURNS)
-    first = max(0, math.floor(_pair_turning(source, fast, trained)))
-    last = min(2 * source.pairs - 1, math.ceil(_pair_turning(source, slow, trained)))
-    rates = []
-    for pair, rate in enumerate(_unscaled(source).rates):
-        ramp = (pair - first) / max(YARN_LEAST_RAMP, last - first)
-        slowed = min(1.0, max(0.0, ramp))
-        rates.append(rate / factor * slowed + rate * (1 - slowed))
-    return _Scaled(tuple(rates), 1 + YARN_GAIN * max(0.0, math.log(factor)))
+def _yarn(source: _Source) -> RopeFixed:
+    """With a base of 1 all pairs turn alike, and none is faster than others."""
+    if source.base == 1:
+        source.file.corrupt(source.prefix + "freq_base", 1, "another number than 1 for yarn")
+    return RopeYarn(
+        source.width,
+        source.base,
+        source.factor,
+        source.trained,
+        source.positive("scaling.yarn_beta_fast", YARN_FAST_TURNS),
+        source.positive("scaling.yarn_beta_slow", YARN_SLOW_TURNS),
+    )
 
 
-def _pair_turning(source: _Source, turns: float, trained: float) -> float:
-    """The pair, a real number, that turns so many times in ``trained`` tokens.
-
-    base ** (-pair / pairs) * trained = 2 pi turns, solved for the pair.
-    """
-    base = source.base
-    if base == 1:  # all pairs turn alike
-        return 0.0
-    return source.pairs * math.log(trained / (turns * 2 * math.pi)) / math.log(base)
-
-
-_KINDS: dict[str, Callable[[_Source], _Scaled]] = {
+_KINDS: dict[str, Callable[[_Source], RopeFixed]] = {
     "none": _unscaled,
     "linear": _linear,
     "yarn": _yarn,

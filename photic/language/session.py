@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from photic.base.errors import BadArgument
 from photic.base.settings import setting
 from photic.frontends.model_file import ModelFile
+from photic.language.caches import CACHES, DEFAULT_CACHE, ring_rows
 from photic.language.config import Config, read_config
 from photic.language.errors import BadSampling, ContextOverflow
 from photic.language.kept import Progress, kept_program, remade_program
@@ -31,7 +32,15 @@ from photic.language.models import KNOWN
 from photic.language.opening import fingerprint, open_model, tokenizer_of_model
 from photic.language.pull import pull
 from photic.language.sampling import Sampler, SamplingOptions
-from photic.language.session_calls import Call, beginning, chunks, held_of, rows_of, whole
+from photic.language.session_calls import (
+    Call,
+    beginning,
+    chunks,
+    held_of,
+    room_in,
+    rows_of,
+    whole,
+)
 from photic.language.speculative import MOST_DRAFTED, draft
 from photic.language.stream import TextStream
 from photic.language.tokenizer import Tokenizer
@@ -101,6 +110,9 @@ class Session:
         self.drafts = drafts
         self.stats = Stats()
         self._held: list[Call] = []  # what the caches hold
+        self._window = max(config.windows)
+        self._ring = ring_rows(self._window, context, CHUNK_TOKENS)
+        self._written = 0  # the most rows of the text in the caches so far
 
     @property
     def programs(self) -> Mapping[str, Program]:
@@ -126,7 +138,7 @@ class Session:
         if not 1 <= chunk <= CHUNK_TOKENS:
             _refuse("chunk", chunk, f"1 to {CHUNK_TOKENS}")
         self._check(ids, 0)
-        last: NDArray[np.float32] = self._after(chunks(ids, chunk), 1)[0]
+        last: NDArray[np.float32] = self._after(self._chunks(ids, chunk), 1)[0]
         return last
 
     def forget(self) -> None:
@@ -152,7 +164,7 @@ class Session:
         ending = _ending(self.tokenizer, max_tokens, stops)
         ids = self.tokens(text, system=system, raw=raw)
         self._check(ids, 1)
-        course = self._course(ids, chunks(ids, CHUNK_TOKENS), max_tokens)
+        course = self._course(ids, self._chunks(ids, CHUNK_TOKENS), max_tokens)
         yield from self._answer(course, ending, Sampler(sampling))
 
     def resume(
@@ -171,7 +183,9 @@ class Session:
         ending = _ending(self.tokenizer, max_tokens, stops)
         self._check(ids, 1)
         calls = beginning(self._held, ids[:-1])
-        calls += chunks(ids[rows_of(calls) :], CHUNK_TOKENS)
+        calls = calls if self._is_intact(rows_of(calls)) else []
+        past = rows_of(calls)
+        calls += chunks(ids[past:], CHUNK_TOKENS, past, self._ring)
         course = self._course(ids, calls, max_tokens)
         yield from self._answer(course, ending, Sampler(sampling))
 
@@ -181,10 +195,23 @@ class Session:
         Tokens that end answers are among them, and do not end it. Errors as ``logits``.
         """
         self._check(ids, 1)
-        yield from self._tokens(self._course(ids, chunks(ids, CHUNK_TOKENS), most), sampler)
+        calls = self._chunks(ids, CHUNK_TOKENS)
+        yield from self._tokens(self._course(ids, calls, most), sampler)
+
+    def _chunks(self, ids: Sequence[int], size: int) -> list[Call]:
+        return chunks(ids, size, 0, self._ring)
+
+    def _is_intact(self, rows: int) -> bool:
+        """Whether the caches still hold what a text of so many rows sees at its end."""
+        return not self._ring or self._written - rows <= self._ring - self._window
+
+    def _reused(self, calls: Sequence[Call]) -> int:
+        """How many calls at the front need not be made again; the last always is."""
+        same = held_of(calls[:-1], self._held)
+        return same if self._is_intact(rows_of(calls[:same])) else 0
 
     def _course(self, ids: Sequence[int], calls: list[Call], most: int) -> _Course:
-        cached = rows_of(calls[: held_of(calls[:-1], self._held)])
+        cached = rows_of(calls[: self._reused(calls)])
         return _Course([*ids], min(self.context, len(ids) + most), calls, cached)
 
     def _answer(self, course: _Course, stream: TextStream, sampler: Sampler) -> Iterator[str]:
@@ -236,10 +263,16 @@ class Session:
                     break
             if guess:
                 course.calls[-1] = course.calls[-1].cut(place + 1)
-            guess = draft(course.used, min(self.drafts, course.end - len(course.used) - 1))
+            guess = draft(course.used, self._draftable(course))
             course.drafted += len(guess)
             course.calls.append(whole((token, *guess)))
             logits = self._after(course.calls, 1 + len(guess))
+
+    def _draftable(self, course: _Course) -> int:
+        """The most tokens to draft after the newest, which has no row yet."""
+        most = min(self.drafts, course.end - len(course.used) - 1)
+        room = room_in(self._ring, len(course.used) - 1) if self._ring else most + 1
+        return min(most, room - 1)
 
     def _check(self, ids: Sequence[int], answer: int) -> None:
         """A prompt must leave room for ``answer`` tokens."""
@@ -256,12 +289,14 @@ class Session:
 
         Calls at the front that the caches hold are not repeated.
         """
-        same = held_of(calls[:-1], self._held)
+        same = self._reused(calls)
         self._held[:] = calls[:same]
         past = rows_of(self._held)
+        self._written = self._written if past else 0
         for call in calls[same:]:
             logits = self._run(call.ids, past, rows)
             self._held.append(call)
+            self._written = max(self._written, past + len(call.ids))
             past += call.rows
         return logits
 
@@ -293,6 +328,7 @@ def open_session(
     search: float = 0.0,
     seed: int = 0,
     speculative: int = 0,
+    cache: str = DEFAULT_CACHE,
 ) -> Session:
     """A session for a known name, a GGUF file, a folder of Hugging Face, or one on its hub.
 
@@ -300,11 +336,14 @@ def open_session(
     ContextOverflow. ``progress(stage, done, total)`` is called while it pulls and compiles; a
     total of 0 is not known yet. ``search``: seconds to look for faster kernels first, from
     ``seed``; what is found is kept. With 0 the program that was kept is taken. ``speculative``: how
-    many tokens the session may draft at once, up to MOST_DRAFTED. Raises what ``pull``,
-    ``open_model``, ``read_config``, ``tokenizer_of_model`` and ``compile`` raise.
+    many tokens the session may draft at once, up to MOST_DRAFTED. ``cache``: what keys and values
+    are kept as, one of ``CACHES``. Raises BadArgument, and what ``pull``, ``open_model``,
+    ``read_config``, ``tokenizer_of_model`` and ``compile`` raise.
     """
     if not 0 <= speculative <= MOST_DRAFTED:
         _refuse("speculative", speculative, f"0 to {MOST_DRAFTED}")
+    if cache not in CACHES:
+        _refuse("cache", cache, ", ".join(CACHES))
     answers = 1 + (MOST_DRAFTED if speculative else 0)  # one program for all counts of drafts
     path = pull(model, progress)
     file = open_model(path)
@@ -320,9 +359,11 @@ def open_session(
         assert isinstance(seconds, int | float)
         if seconds > 0:
             progress("search", 0, max(1, round(seconds)))
-        return compiled(file, config, room, seconds, seed, (), answers)
+        return compiled(file, config, room, seconds, seed, (), answers, cache)
 
-    key = (sha256, str(room), str(CHUNK_TOKENS), *([f"{answers} answers"] if speculative else []))
+    key = [sha256, str(room), str(CHUNK_TOKENS)]
+    key += [f"{answers} answers"] if speculative else []
+    key += [f"{cache} cache"] if cache != DEFAULT_CACHE else []
     given = key, TARGET, make, progress
     program = remade_program(*given) if search > 0 else kept_program(*given)
     return Session(path, config, tokenizer, program, room, speculative)
@@ -349,15 +390,16 @@ def compiled(
     seed: int,
     without: Sequence[str],
     answers: int = 1,
+    cache: str = DEFAULT_CACHE,
 ) -> Program:
     """A model's program, made anew; arguments and errors as ``photic.compile`` has them.
 
-    ``answers``: after how many tokens of a call it may give the logits.
+    ``answers``: after how many tokens of a call it may give the logits. ``cache``: as ``build``.
     """
     # The architecture and the compiler are of no use to a warm start.
     from photic.language.decoder import build
     from photic.tensor.compiling import compile
 
-    model = build(file, config, context, CHUNK_TOKENS, answers=answers)
+    model = build(file, config, context, CHUNK_TOKENS, answers=answers, cache=cache)
     outputs = {"logits": model.logits}
     return compile(outputs, model.updates, target=TARGET, search=search, seed=seed, without=without)

@@ -29,9 +29,22 @@ def whole(ids: Sequence[int]) -> Call:
     return Call(tuple(ids), len(ids))
 
 
-def chunks(ids: Sequence[int], size: int) -> list[Call]:
-    """A text in calls of ``size`` tokens; the last may be shorter."""
-    return [whole(ids[start : start + size]) for start in range(0, len(ids), size)]
+def chunks(ids: Sequence[int], size: int, past: int = 0, ring: int = 0) -> list[Call]:
+    """A text in calls of ``size`` tokens; the last may be shorter.
+
+    ``past`` tokens lie before it. With a ``ring`` no call passes the end of so many rows.
+    """
+    calls, start = [], 0
+    while start < len(ids):
+        count = min(size, room_in(ring, past + start)) if ring else size
+        calls.append(whole(ids[start : start + count]))
+        start += count
+    return calls
+
+
+def room_in(ring: int, past: int) -> int:
+    """Rows from that of the token at place ``past`` to the ring's end."""
+    return ring - past % ring
 
 
 def rows_of(calls: Sequence[Call]) -> int:

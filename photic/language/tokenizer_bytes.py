@@ -6,15 +6,18 @@ part of it. How text is cut into words before merging has a name in the file.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import tokenizers
 from tokenizers import models, normalizers, pre_tokenizers
 
+from photic.language.tokenizer_merging import merged
 from photic.language.tokenizer_tables import Tables, shown
 
+SHORT_CHARACTERS = 8192  # as long to merge here as to make the library's model
 Spelling = Callable[[str], bytes]
 
 
@@ -125,8 +128,12 @@ def byte_level(tables: Tables, tokens: tuple[str, ...], controls: set[int]) -> M
     if cutting is None:
         known = ", ".join(sorted(_BY_NAME))
         tables.fail(f"text is cut by rules called {shown(name)}; supported: {known}")
-    model = _model(tables, cutting, tokens, controls)
-    return Merging(partial(ids_by, model), bytes_of, cutting.adds_start)
+    vocabulary = dict(zip(reversed(tokens), range(len(tokens) - 1, -1, -1)))
+    hidden = {tokens[token] for token in controls} | {""}
+    for text in hidden:
+        vocabulary.pop(text, None)
+    merges = _merges(tables, vocabulary, hidden)
+    return Merging(_Words(vocabulary, merges, cutting).encode, bytes_of, cutting.adds_start)
 
 
 def ids_by(model: tokenizers.Tokenizer, text: str) -> list[int]:
@@ -134,35 +141,81 @@ def ids_by(model: tokenizers.Tokenizer, text: str) -> list[int]:
     return list(model.encode(text, add_special_tokens=False).ids)
 
 
-def _model(
-    tables: Tables, cutting: Cutting, tokens: tuple[str, ...], controls: set[int]
-) -> tokenizers.Tokenizer:
-    """The merging model. Control tokens are no part of it, so that no merge can make one."""
-    vocabulary = {text: token for token, text in reversed(list(enumerate(tokens)))}
-    hidden = {tokens[token] for token in controls} | {""}
-    vocabulary = {text: token for text, token in vocabulary.items() if text not in hidden}
-    merges = [
-        pair
-        for pair in _merges(tables)
-        if pair[0] not in hidden and pair[1] not in hidden and pair[0] + pair[1] not in hidden
-    ]
-    for left, right in merges:
-        if left not in vocabulary or right not in vocabulary or left + right not in vocabulary:
-            tables.fail(f"the merge {shown(left)} + {shown(right)} is not of tokens")
-    model = tokenizers.Tokenizer(
-        models.BPE(vocab=vocabulary, merges=merges, ignore_merges=cutting.whole_words)
-    )
-    model.pre_tokenizer = cutting.cutter()
-    if cutting.composes:
-        model.normalizer = normalizers.NFC()
-    return model
+class _Words:
+    """A vocabulary without control tokens, so that no merge can make one, and its merges.
+
+    Short texts are merged here: the library is faster, but takes longer to take in the tables.
+    """
+
+    def __init__(self, vocabulary: dict[str, int], merges: list[str], cutting: Cutting) -> None:
+        self._vocabulary = vocabulary
+        self._ranks = dict(zip(merges, range(len(merges))))
+        self._cutting = cutting
+        self._cutter = cutting.cutter()
+        self._library: tokenizers.Tokenizer | None = None
+
+    def encode(self, text: str) -> list[int]:
+        if len(text) > SHORT_CHARACTERS:
+            return self.encode_long(text)
+        if self._cutting.composes:
+            text = normalizers.NFC().normalize_str(text)
+        known: dict[str, list[int]] = {}
+        ids: list[int] = []
+        for word, _ in self._cutter.pre_tokenize_str(text):
+            if word not in known:
+                known[word] = self._word(word)
+            ids += known[word]
+        return ids
+
+    def encode_long(self, text: str) -> list[int]:
+        """By the library, which a first call makes."""
+        if self._library is None:
+            self._library = self._model()
+        return ids_by(self._library, text)
+
+    def _word(self, word: str) -> list[int]:
+        if self._cutting.whole_words and word in self._vocabulary:
+            return [self._vocabulary[word]]
+        parts = [one for one in word if one in self._vocabulary]
+        return [self._vocabulary[one] for one in merged(parts, self._order)]
+
+    def _order(self, left: str, right: str) -> int | None:
+        return self._ranks.get(f"{left} {right}")
+
+    def _model(self) -> tokenizers.Tokenizer:
+        whole_words = self._cutting.whole_words
+        lines = sorted(self._ranks, key=self._ranks.__getitem__)
+        merges = [(left, right) for left, _, right in (one.partition(" ") for one in lines)]
+        bpe = models.BPE(vocab=self._vocabulary, merges=merges, ignore_merges=whole_words)
+        model = tokenizers.Tokenizer(bpe)
+        model.pre_tokenizer = self._cutting.cutter()
+        if self._cutting.composes:
+            model.normalizer = normalizers.NFC()
+        return model
 
 
-def _merges(tables: Tables) -> list[tuple[str, str]]:
-    pairs: list[tuple[str, str]] = []
-    for number, line in enumerate(tables.strings("merges")):
+def _merges(tables: Tables, vocabulary: Mapping[str, int], hidden: set[str]) -> list[str]:
+    """Pairs with a space between, but for those with a control token; all else is of tokens."""
+    lines = tables.strings("merges")
+    halves = " ".join(lines).split(" ")
+    lefts, rights = halves[::2], halves[1::2]
+    joined = map(operator.add, lefts, rights)
+    is_sound = all(map(vocabulary.__contains__, itertools.chain(halves, joined)))
+    if is_sound and list(map(" ".join, zip(lefts, rights))) == lines:
+        return lines
+    return list(_sound_merges(tables, lines, vocabulary, hidden))
+
+
+def _sound_merges(
+    tables: Tables, lines: Sequence[str], vocabulary: Mapping[str, int], hidden: set[str]
+) -> Iterator[str]:
+    """The same, one by one, so that what is wrong has a name."""
+    for number, line in enumerate(lines):
         left, _, right = line.partition(" ")  # byte-level tokens hold no space
-        if not (left and right) or " " in right:
+        joined = left + right
+        if left in vocabulary and right in vocabulary and joined in vocabulary:
+            yield line
+        elif not (left and right) or " " in right:
             tables.fail(f"merge {number} is {shown(line)}, not two tokens")
-        pairs.append((left, right))
-    return pairs
+        elif not hidden & {left, right, joined}:
+            tables.fail(f"the merge {shown(left)} + {shown(right)} is not of tokens")

@@ -8,11 +8,11 @@ which find the likeliest whole, are another kind. Source: Kudo and Richardson 20
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from photic.language.tokenizer_bytes import Merging
+from photic.language.tokenizer_merging import merged
 from photic.language.tokenizer_tables import BYTE, NORMAL, UNUSED, USER_DEFINED, Tables
 
 SPACE = "\N{LOWER ONE EIGHTH BLOCK}"
@@ -32,7 +32,7 @@ class Pieces:
     def encode(self, text: str) -> list[int]:
         """The ids of a text without control tokens."""
         found: list[int] = []
-        for part in self._merged((self.prefix + text).replace(" ", SPACE)):
+        for part in merged(list((self.prefix + text).replace(" ", SPACE)), self._order):
             token = self.ids.get(part)
             found += [token] if token is not None else self._spelt(part)
         return found
@@ -44,50 +44,9 @@ class Pieces:
             spelt = [self.unknown]
         return [one for one in spelt if one is not None]
 
-    def _merged(self, text: str) -> list[str]:
-        line = _Line(list(text))
-        heap: list[tuple[float, int, int, str]] = []
-
-        def offer(left: int) -> None:
-            """Remember what the part at ``left`` may become with the one behind it."""
-            right = line.after[left]
-            if right < len(line.parts):
-                joined = line.parts[left] + line.parts[right]
-                token = self.ids.get(joined)
-                if token is not None:
-                    heapq.heappush(heap, (-self.scores[token], left, right, joined))
-
-        for left in range(len(line.parts)):
-            offer(left)
-        while heap:
-            _, left, right, joined = heapq.heappop(heap)
-            if line.after[left] == right and line.parts[left] + line.parts[right] == joined:
-                line.join(left, right)
-                offer(left)
-                if line.before[left] >= 0:
-                    offer(line.before[left])
-        return [part for part in line.parts if part]
-
-
-@dataclass(slots=True)
-class _Line:
-    """Parts of a text, and for each the place of the one before and of the one behind."""
-
-    parts: list[str]
-    before: list[int] = field(default_factory=list)
-    after: list[int] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.before = list(range(-1, len(self.parts) - 1))
-        self.after = list(range(1, len(self.parts) + 1))
-
-    def join(self, left: int, right: int) -> None:
-        """Add the part at ``right`` to the one before it; it is empty then."""
-        self.parts[left] += self.parts[right]
-        self.parts[right] = ""
-        self.after[left] = self.after[right]
-        if self.after[right] < len(self.parts):
-            self.before[self.after[right]] = left
+    def _order(self, left: str, right: str) -> float | None:
+        token = self.ids.get(left + right)
+        return None if token is None else -self.scores[token]
 
 
 def bytes_of(text: str) -> bytes:
@@ -102,15 +61,16 @@ def scored_pieces(
     """The merging of a SentencePiece vocabulary. Raises TokenizerBroken."""
     scores = tables.floats("scores", len(tokens))
     plain = (NORMAL, UNUSED, USER_DEFINED)
-    ids = {
-        text: token
-        for token, (text, kind) in enumerate(zip(tokens, kinds))
-        if kind in plain and token not in controls and text
-    }
+    others = {token for token, kind in enumerate(kinds) if kind not in plain} | controls
+    ids = dict(zip(tokens, range(len(tokens))))
+    if len(ids) < len(tokens):  # of a text with several tokens the last plain one counts
+        ids = {text: token for token, text in enumerate(tokens) if token not in others}
+    for text in (*(tokens[token] for token in others if ids.get(tokens[token]) == token), ""):
+        ids.pop(text, None)
     byte_ids = {
-        BYTE_TEXTS[text]: token
-        for token, (text, kind) in enumerate(zip(tokens, kinds))
-        if kind == BYTE and text in BYTE_TEXTS
+        BYTE_TEXTS[tokens[token]]: token
+        for token in sorted(others)
+        if kinds[token] == BYTE and tokens[token] in BYTE_TEXTS
     }
     prefix = " " if tables.flag("add_space_prefix", True) else ""
     unknown = tables.token_id("unknown_token_id", len(tokens))

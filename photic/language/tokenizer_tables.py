@@ -6,7 +6,7 @@ What the tables mean is not known here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn, cast
@@ -39,13 +39,13 @@ class Tables:
 
     def floats(self, key: str, count: int) -> list[float]:
         found = list(self._array(PREFIX + key))
-        if len(found) != count or not all(isinstance(one, int | float) for one in found):
+        if len(found) != count or not all(issubclass(one, int | float) for one in _types(found)):
             self.fail(f"{PREFIX + key} is not one number for each of the {count} tokens")
-        return [float(cast(float, one)) for one in found]
+        return list(map(float, cast(list[float], found)))
 
     def strings(self, key: str) -> list[str]:
         found = list(self._array(PREFIX + key))
-        if not all(isinstance(one, str) for one in found):
+        if not all(issubclass(one, str) for one in _types(found)):
             self.fail(f"{PREFIX + key} does not hold texts only")
         return cast(list[str], found)
 
@@ -54,9 +54,9 @@ class Tables:
         if key not in self.metadata:
             return [NORMAL] * count
         found = list(self._array(key))
-        if len(found) != count or not all(hasattr(one, "__index__") for one in found):
+        if len(found) != count or not all(hasattr(one, "__index__") for one in _types(found)):
             self.fail(f"{key} is not one number for each of the {count} tokens")
-        return [int(cast(int, one)) for one in found]
+        return list(map(int, cast(list[int], found)))
 
     def token_id(self, key: str, count: int) -> int | None:
         found = self.metadata.get(PREFIX + key)
@@ -77,6 +77,10 @@ class Tables:
         if found is not default and not isinstance(found, kind):
             self.fail(f"{key} is no {kind.__name__}")
         return found
+
+
+def _types(found: Iterable[object]) -> set[type]:
+    return set(map(type, found))
 
 
 def shown(text: str) -> str:

@@ -58,6 +58,7 @@ KINDS = {
         Kind("kernels", executable=True, trusted=True),
         Kind("programs", executable=False, trusted=True),
         Kind("records", executable=False, trusted=True),
+        Kind("digests", executable=False, trusted=True),
         Kind("models", executable=False, trusted=False),  # data, checked by sha256 when fetched
     )
 }

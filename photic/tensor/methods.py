@@ -13,14 +13,20 @@ from typing import Any
 from photic.ir.dim import Dim, product
 from photic.tensor import (
     activations,
+    arithmetic,
+    bitwise,
+    brackets,
     compare,
     counting,
     diagonals,
     elementary,
     indexing,
+    linear,
+    loops,
     masks,
     nan_reductions,
     ordering,
+    powers,
     primitive,
     reductions,
     repeating,
@@ -34,6 +40,9 @@ from photic.tensor import (
     unfolding,
 )
 from photic.tensor.tensor import METHODS, Tensor
+
+# Imported for what their functions enter by themselves.
+ENTERED = (arithmetic, bitwise, brackets, linear, loops, powers)
 
 # By module, the functions that are methods under their own names.
 NAMES = {

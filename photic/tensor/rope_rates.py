@@ -1,30 +1,31 @@
-"""How fast each pair of a head turns, for every published way of stretching a context.
+"""How fast each pair of a head turns, as tensors, also where it depends on the length of now.
 
-A record says which way and with which numbers; ``rope_rates`` gives radians a token for each pair
-(float64) and the gain of cos and sin. ``width`` is how many elements of a head turn: all of them,
-or fewer for a partial rotation. Two kinds depend on how long the sequence is: their ``length`` may
-be symbolic, and is the length of now, never that of the memory set aside. Reading the numbers from
-a model's file is up to others.
+The scalings are ``rope_scalings.py``'s. Two kinds depend on how long the sequence is: their
+``length`` may be symbolic, and is the length of now, never that of the memory set aside.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from photic.base.errors import BadArgument
 from photic.ir.dim import Dim
 from photic.ir.dtype import FLOAT64
 from photic.tensor.compare import maximum
 from photic.tensor.primitive import exp2, less, log2, where
+from photic.tensor.rope_scalings import (
+    RopeDynamic,
+    RopeLong,
+    RopeScaling,
+    bad_scaling,
+    check_scaling,
+    fixed_rates,
+    unscaled_rates,
+)
 from photic.tensor.tensor import Tensor, Value, tensor
-
-Rates = npt.NDArray[np.float64]
-DEFAULT_BASE = 10000.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,120 +36,13 @@ class Rope:
     gain: Value
 
 
-# --- the ways -------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class RopePlain:
-    """``base**(-2*pair/width)``: Su and others 2021."""
-
-    width: int
-    base: float = DEFAULT_BASE
-
-
-@dataclass(frozen=True, slots=True)
-class RopeLinear:
-    """Every rate over ``factor``: Chen and others 2023."""
-
-    width: int
-    base: float
-    factor: float
-
-
-@dataclass(frozen=True, slots=True)
-class RopeDynamic:
-    """The base grows with the length beyond ``trained``: dynamic NTK, Peng and others 2023, 3.3."""
-
-    width: int
-    base: float
-    factor: float
-    trained: int
-
-
-@dataclass(frozen=True, slots=True)
-class RopeYarn:
-    """Fast pairs keep their rate, slow ones go over ``factor``, between them a ramp.
-
-    YaRN, Peng and others 2023, sections 3.2 and 3.4. ``fast`` and ``slow`` are the turns within
-    ``trained`` tokens where the ramp begins and ends, at whole pairs if ``truncate``. ``gain`` is
-    that of cos and sin; without it, ``yarn_gain(factor)``, or where both are given
-    ``yarn_gain(factor, mscale)/yarn_gain(factor, mscale_all)`` as DeepSeek has it.
-    """
-
-    width: int
-    base: float
-    factor: float
-    trained: int
-    fast: float = 32.0
-    slow: float = 1.0
-    truncate: bool = True
-    gain: float | None = None
-    mscale: float | None = None
-    mscale_all: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RopeLlama3:
-    """Waves longer than ``trained/low`` go over ``factor``, shorter than ``trained/high`` stay.
-
-    Llama 3.1, Meta's reference code; between them the rates are mixed.
-    """
-
-    width: int
-    base: float
-    factor: float
-    low: float
-    high: float
-    trained: int
-
-
-@dataclass(frozen=True, slots=True)
-class RopeLong:
-    """Each pair over a number of its own: ``short`` up to ``trained`` tokens, ``long`` beyond.
-
-    LongRoPE, Ding and others 2024; Phi-3 calls it ``longrope`` or ``su``. ``factor`` is how much
-    further than trained it reaches; the gain is ``sqrt(1 + ln(factor)/ln(trained))`` unless
-    ``short_gain`` and ``long_gain`` say otherwise.
-    """
-
-    width: int
-    base: float
-    short: tuple[float, ...]
-    long: tuple[float, ...]
-    trained: int
-    factor: float
-    short_gain: float | None = None
-    long_gain: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RopeProportional:
-    """The first ``fraction`` of all pairs turn, at the rates of the whole ``width``; others do not.
-
-    Gemma 4's global layers. Rates go over ``factor``.
-    """
-
-    width: int
-    base: float
-    fraction: float
-    factor: float = 1.0
-
-
-RopeScaling = (
-    RopePlain | RopeLinear | RopeDynamic | RopeYarn | RopeLlama3 | RopeLong | RopeProportional
-)
-
-
-# --- their rates ----------------------------------------------------------------------------
-
-
 def rope_rates(scaling: RopeScaling, length: Dim | Tensor | None = None) -> Rope:
     """The rates of ``width/2`` pairs, and the gain.
 
     ``length``, the number of tokens seen so far, is for RopeDynamic and RopeLong, which need it.
     Raises BadArgument for a width that is odd or below 2 and for numbers without sense.
     """
-    _check(scaling)
+    check_scaling(scaling)
     if isinstance(scaling, RopeDynamic | RopeLong):
         if length is None:
             raise BadArgument(
@@ -159,104 +53,8 @@ def rope_rates(scaling: RopeScaling, length: Dim | Tensor | None = None) -> Rope
             )
         now = tensor(length, "rope_rates")
         return _dynamic(scaling, now) if isinstance(scaling, RopeDynamic) else _long(scaling, now)
-    rates, gain = _FIXED[type(scaling)](scaling)
+    rates, gain = fixed_rates(scaling)
     return Rope(tensor(rates), gain)
-
-
-POSITIVE = ("base", "factor", "trained", "fast", "slow", "low", "high", "gain")
-
-
-def _check(scaling: RopeScaling) -> None:
-    least = 4 if isinstance(scaling, RopeDynamic) else 2
-    if scaling.width % 2 or scaling.width < least:
-        raise _bad("width", scaling.width, f"an even number of {least} or more")
-    for name in POSITIVE:
-        value = getattr(scaling, name, None)
-        if value is not None and not (math.isfinite(value) and value > 0):
-            raise _bad(name, value, "a finite number above 0")
-
-
-def _bad(argument: str, given: object, expected: str) -> BadArgument:
-    return BadArgument(op="rope_rates", argument=argument, given=given, expected=expected)
-
-
-def _unscaled(width: int, base: float) -> Rates:
-    pairs: Rates = np.arange(0, width, 2, dtype=np.float64)
-    return np.power(base, -pairs / width)
-
-
-def _plain(one: RopePlain) -> tuple[Rates, float]:
-    return _unscaled(one.width, one.base), 1.0
-
-
-def _linear(one: RopeLinear) -> tuple[Rates, float]:
-    return _unscaled(one.width, one.base) / one.factor, 1.0
-
-
-def _proportional(one: RopeProportional) -> tuple[Rates, float]:
-    rates = _unscaled(one.width, one.base) / one.factor
-    rates[int(one.fraction * one.width // 2) :] = 0.0
-    return rates, 1.0
-
-
-def _llama3(one: RopeLlama3) -> tuple[Rates, float]:
-    rates = _unscaled(one.width, one.base)
-    turns = one.trained * rates / (2 * math.pi)  # within the trained context
-    kept = np.clip((turns - one.low) / (one.high - one.low), 0.0, 1.0)
-    return rates * (kept + (1 - kept) / one.factor), 1.0
-
-
-# --- YaRN -----------------------------------------------------------------------------------
-
-YARN_LEAST_RAMP = 0.001  # pairs, where both ends of the ramp meet
-YARN_GAIN = 0.1  # Peng and others 2023, section 3.4
-
-
-def yarn_gain(factor: float, mscale: float = 1.0) -> float:
-    """``1 + 0.1*mscale*ln(factor)``; 1 where nothing is stretched.
-
-    The gain of cos and sin; models after DeepSeek multiply their score's scale by its square.
-    """
-    return 1.0 if factor <= 1 else 1.0 + YARN_GAIN * mscale * math.log(factor)
-
-
-def _yarn(one: RopeYarn) -> tuple[Rates, float]:
-    if one.base == 1:
-        raise _bad("base", one.base, "another number than 1")
-    rates = _unscaled(one.width, one.base)
-    first, last = (_pair_turning(one, turns) for turns in (one.fast, one.slow))
-    if one.truncate:
-        first, last = math.floor(first), math.ceil(last)
-    first, last = max(first, 0), min(last, one.width - 1)
-    ramp = (np.arange(one.width // 2) - first) / ((last - first) or YARN_LEAST_RAMP)
-    slowed = np.clip(ramp, 0.0, 1.0)
-    return rates / one.factor * slowed + rates * (1 - slowed), _yarn_gain_of(one)
-
-
-def _pair_turning(one: RopeYarn, turns: float) -> float:
-    """The pair, a real number, that turns so many times in ``trained`` tokens.
-
-    ``base**(-2*pair/width) * trained = 2*pi*turns``, solved for the pair.
-    """
-    ratio = one.trained / (turns * 2 * math.pi)
-    return one.width * math.log(ratio) / (2 * math.log(one.base))
-
-
-def _yarn_gain_of(one: RopeYarn) -> float:
-    if one.gain is not None:
-        return one.gain
-    if one.mscale and one.mscale_all:
-        return yarn_gain(one.factor, one.mscale) / yarn_gain(one.factor, one.mscale_all)
-    return yarn_gain(one.factor)
-
-
-_FIXED: dict[type, Callable[..., tuple[Rates, float]]] = {
-    RopePlain: _plain,
-    RopeLinear: _linear,
-    RopeProportional: _proportional,
-    RopeLlama3: _llama3,
-    RopeYarn: _yarn,
-}
 
 
 # --- by length ------------------------------------------------------------------------------
@@ -264,7 +62,7 @@ _FIXED: dict[type, Callable[..., tuple[Rates, float]]] = {
 
 def _dynamic(one: RopeDynamic, length: Tensor) -> Rope:
     """The base times ``growth**(width/(width - 2))``: so that the slowest pair goes over growth."""
-    rates = _unscaled(one.width, one.base)
+    rates = unscaled_rates(one.width, one.base)
     reach = maximum(length, one.trained).astype(FLOAT64)
     growth = reach * (one.factor / one.trained) - (one.factor - 1)
     exponents = -np.arange(0, one.width, 2, dtype=np.float64) / (one.width - 2)
@@ -272,10 +70,10 @@ def _dynamic(one: RopeDynamic, length: Tensor) -> Rope:
 
 
 def _long(one: RopeLong, length: Tensor) -> Rope:
-    rates = _unscaled(one.width, one.base)
+    rates = unscaled_rates(one.width, one.base)
     for name, factors in (("short", one.short), ("long", one.long)):
         if len(factors) != len(rates) or min(factors) <= 0:
-            raise _bad(name, f"{len(factors)} numbers", f"{len(rates)} of them, above 0")
+            raise bad_scaling(name, f"{len(factors)} numbers", f"{len(rates)} of them, above 0")
     is_long = less(one.trained, length)
     gains = [_long_gain(one) if g is None else g for g in (one.short_gain, one.long_gain)]
     short, long = (rates / np.array(factors) for factors in (one.short, one.long))

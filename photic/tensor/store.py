@@ -25,6 +25,7 @@ from photic.forms.graph_text import parse_dim
 from photic.ir.dim import Symbol
 from photic.ir.dtype import DTYPES
 from photic.storage.artifact import Argument, Artifact, KernelReport
+from photic.storage.digests import kept_sha256
 from photic.storage.errors import FileUnreadable, FileUnwritable
 from photic.storage.files import file_sha256, write_atomic, write_errors
 from photic.storage.making import Making, making_text, parsed_making
@@ -194,7 +195,7 @@ def _check_files(path: Path, manifest: Mapping[str, object]) -> None:
         raise ProgramFile(path=path, problem="the manifest names other files")
     for name, expected in files.items():
         try:
-            given = file_sha256(path / name)
+            given = kept_sha256(path / name)
         except OSError:
             raise ProgramFile(path=path, problem=f"{name} is missing") from None
         if given != expected:

@@ -9,6 +9,7 @@ take the tensor's dtype as in PyTorch, arrays keep theirs.
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -37,7 +38,34 @@ DTypeLike: TypeAlias = DType | str | np.dtype[np.generic] | type
 Axes: TypeAlias = int | Sequence[int] | None
 Index: TypeAlias = Union[int, Int, slice, EllipsisType, "Tensor", Array, list[int], None]
 
-METHODS: dict[str, Callable[..., Tensor]] = {}
+
+class _Methods(dict[str, "Callable[..., Tensor]"]):
+    """By name; asking imports the topic files first, which a program that only runs does without.
+
+    Those ask for nothing while they are imported.
+    """
+
+    is_whole = False
+
+    def _fill(self) -> None:
+        if not self.is_whole:
+            self.is_whole = True
+            importlib.import_module("photic.tensor.methods")
+
+    def __getitem__(self, name: str) -> Callable[..., Tensor]:
+        self._fill()
+        return super().__getitem__(name)
+
+    def __contains__(self, name: object) -> bool:
+        self._fill()
+        return super().__contains__(name)
+
+    def __iter__(self) -> Iterator[str]:
+        self._fill()
+        return super().__iter__()
+
+
+METHODS = _Methods()
 _F = TypeVar("_F", bound=Callable[..., "Tensor"])
 
 

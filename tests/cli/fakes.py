@@ -68,6 +68,7 @@ class FakeOpening:
     calls: list[tuple[str, int | None]] = field(default_factory=list)
     searches: list[tuple[float, int]] = field(default_factory=list)
     drafts: list[int] = field(default_factory=list)
+    caches: list[str] = field(default_factory=list)
 
     def __call__(
         self,
@@ -78,10 +79,12 @@ class FakeOpening:
         search: float = 0.0,
         seed: int = 0,
         speculative: int = 0,
+        cache: str = "float32",
     ) -> FakeSession:
         self.calls.append((model, context))
         self.searches.append((search, seed))
         self.drafts.append(speculative)
+        self.caches.append(cache)
         for stage in self.stages:
             progress(*stage)
         self.meanwhile()

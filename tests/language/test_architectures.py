@@ -29,9 +29,9 @@ from photic.base.errors import BadArgument
 from photic.frontends.gguf import open_gguf
 from photic.frontends.huggingface import open_folder
 from photic.frontends.model_file import ModelFile
+from photic.language.caches import CACHES
 from photic.language.config import read_config
 from photic.language.decoder import build
-from photic.language.modules import CACHES
 
 pytestmark = pytest.mark.peers
 

@@ -167,6 +167,13 @@ def test_text_is_cut_as_the_models_own_rules_say(pre: str, words: list[str]):
 # --- control tokens -------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("cutting", CUTTINGS, ids=lambda one: one.names[0])
+@given(text=ANY_TEXT | AWKWARD)
+def test_short_and_long_texts_are_merged_alike(cutting: Cutting, text: str):
+    words = CUT[cutting]._merging.encode.__self__
+    assert words.encode(text) == words.encode_long(text)
+
+
 @given(AWKWARD)
 def test_plain_text_never_becomes_a_control_token(text: str):
     assert not CONTROL_IDS & set(SMALL.encode(text, special=False))

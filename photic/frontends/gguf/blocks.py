@@ -86,8 +86,8 @@ FORMATS: tuple[BlockFormat, ...] = (
         unpacking.six_bits,
     ),
     BlockFormat("Q8_K", (Field(0, _SINGLE, 1), Field(4, _SIGNED, 256)), unpacking.scaled),
-    BlockFormat("IQ4_NL", (*_halves_at(0), *_bytes_at(2, 16)), unpacking.tabled),
-    BlockFormat("IQ4_XS", (*_halves_at(0), *_bytes_at(2, 2, 4, 128)), unpacking.tabled_groups),
+    BlockFormat("IQ4_NL", (*_halves_at(0), *_bytes_at(2, 16)), unpacking.curved),
+    BlockFormat("IQ4_XS", (*_halves_at(0), *_bytes_at(2, 2, 4, 128)), unpacking.curved_groups),
 )
 _BY_NAME = {one.name: one for one in FORMATS}
 

@@ -15,7 +15,8 @@ from photic.frontends.huggingface.json_file import JsonTable
 from photic.frontends.huggingface.kinds import Kind
 from photic.frontends.model_file import MetadataValue
 from photic.tensor.creation import constant
-from photic.tensor.rope_rates import RopeLlama3, RopePlain, rope_rates, yarn_gain
+from photic.tensor.rope_rates import rope_rates
+from photic.tensor.rope_scalings import RopeLlama3, RopePlain, yarn_gain
 from photic.tensor.tensor import Tensor
 
 HALVES = "halves"

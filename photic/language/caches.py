@@ -1,0 +1,22 @@
+"""How keys and values are kept: as what, and how many rows of a layer that sees a window only.
+
+A layer with a window needs no more rows than the window and one call's tokens: it keeps a ring of
+them, in which the token at place p has row ``p % rows``. A call writes its rows in one piece, so
+that it must not pass a ring's end; and rows that the ring has used again are lost for a shorter
+text.
+"""
+
+from __future__ import annotations
+
+CACHES = ("float32", "float16", "bfloat16", "int8")
+"""Keys and values as one of these; int8 has a float32 scale for each head of each token."""
+DEFAULT_CACHE = "float32"
+
+
+def ring_rows(window: int, context: int, chunk: int) -> int:
+    """Rows of the ring, a multiple of ``chunk``; 0 where all of the context takes no more.
+
+    Window and ``chunk``, the most tokens of a call, are below them together.
+    """
+    rows = -(-(window + chunk) // chunk) * chunk
+    return rows if window and rows < context else 0
