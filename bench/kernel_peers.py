@@ -42,13 +42,26 @@ def as_arrays(results: Any) -> list[np.ndarray]:
     return [one.numpy() for one in floats]
 
 
-def in_float64(work: Work, arrays: Sequence[np.ndarray], is_absolute: bool) -> list[np.ndarray]:
-    """The function of the values, or of their absolute values, in float64."""
+def in_float64(work: Work, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The peer's results in float64."""
     torch = torch_module()
-    wide = [as_tensor(torch, one) for one in arrays]
-    wide = [one.double() if one.dtype.is_floating_point else one for one in wide]
-    given = [one.abs() for one in wide] if is_absolute else wide
-    return as_arrays(work.peer(torch, *given))
+    return as_arrays(work.peer(torch, *_wide(torch, arrays)))
+
+
+def scales(work: Work, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """What each element's error is measured against, in float64."""
+    torch = torch_module()
+    wide = _wide(torch, arrays)
+    if work.scale is not None:
+        return as_arrays(work.scale(torch, *wide))
+    if work.is_linear:
+        return as_arrays(work.peer(torch, *(one.abs() for one in wide)))
+    return [np.abs(one).max() for one in in_float64(work, arrays)]
+
+
+def _wide(torch: Any, arrays: Sequence[np.ndarray]) -> list[Any]:
+    tensors = (as_tensor(torch, one) for one in arrays)
+    return [one.double() if one.dtype.is_floating_point else one for one in tensors]
 
 
 # --- eager ----------------------------------------------------------------------------------

@@ -49,9 +49,10 @@ class Work:
     """What is computed: ``make(*handles)`` by photic and ``peer(torch, *tensors)`` by torch.
 
     The last ``constants`` of the inputs are known beforehand. ``flops`` counts multiplications and
-    additions where they may be the limit. ``is_linear``: the result is sums of products of inputs,
-    and its errors are measured against the same sums of absolute values. ``is_exact``: any
-    difference is an error.
+    additions where they may be the limit. Errors are measured against ``scale(torch, *tensors)``
+    where there is one; with ``is_linear`` (the result is sums of products of inputs, or no steeper
+    than those) against the peer's result for absolute values; else against the largest element.
+    ``is_exact``: any difference is an error.
     """
 
     family: str
@@ -63,6 +64,7 @@ class Work:
     flops: int = 0
     is_linear: bool = False
     is_exact: bool = False
+    scale: Maker | None = None
 
     @property
     def dtype(self) -> str:
@@ -120,7 +122,6 @@ def with_gelu(name: str, rows: int, inner: int, columns: int, dtype: str) -> Wor
         peer=lambda torch, x, w, b: torch.nn.functional.gelu(torch.addmm(b, x, w)),
         inputs=(*work.inputs, Given((columns,), dtype)),
         constants=2,
-        is_linear=False,
     )
 
 
@@ -146,6 +147,19 @@ def products(dtype: str) -> list[Work]:
 # --- attention ------------------------------------------------------------------------------
 
 
+def mixed_scale(torch: Any, q: Any, k: Any, v: Any, causal: bool) -> Any:
+    """What an element of attention is made of: rounded scores move the weights of all values.
+
+    The weights times absolute values times one and the absolute sum behind each score.
+    """
+    groups = q.shape[0] // k.shape[0]
+    k, v = k.repeat_interleave(groups, 0), v.repeat_interleave(groups, 0)
+    scores, sums = q @ k.mT / DEPTH**0.5, q.abs() @ k.abs().mT / DEPTH**0.5
+    if causal:
+        scores = scores.masked_fill(torch.ones_like(scores).triu(1) > 0, float("-inf"))
+    return torch.softmax(scores, -1) * (1 + sums) @ v.abs()
+
+
 def attention_of(
     name: str, heads: int, keys_heads: int, rows: int, keys: int, causal: bool, dtype: str
 ) -> Work:
@@ -164,6 +178,7 @@ def attention_of(
         peer,
         (Given((heads, rows, DEPTH), dtype), Given(shared, dtype), Given(shared, dtype)),
         flops=4 * heads * pairs * DEPTH,
+        scale=lambda torch, q, k, v: mixed_scale(torch, q, k, v, causal),
     )
 
 

@@ -9,10 +9,10 @@ which says more where other work keeps the processors busy. ``a/a`` is how far p
 in the same race, 10th to 90th percentile: ratios nearer to 1 than that mean nothing.
 
 Errors are the largest distance to torch's function in float64, in units: the dtype's epsilon times
-what the result is made of (the same sums of absolute values for products and sums, the largest
-element otherwise). An error is right if it is at most the peer's or two units. For exact functions
-it counts elements that differ. ``share`` is of the ceiling that binds, arithmetic or memory, the
-best that ``bench/ceilings.py`` saw in the same run.
+what the element is made of (the same sums of absolute values for products and sums, these and the
+weights for attention, the largest element otherwise). An error is right if it is at most the peer's
+or two units. For exact functions it counts elements that differ. ``share`` is of the ceiling that
+binds, arithmetic or memory, the best that ``bench/ceilings.py`` saw in the same run.
 
 ``--resume`` goes on where a run with the same ``--json`` ended; what ended the process is noted.
 """
@@ -120,14 +120,14 @@ def peers_of(
 
 def errors_of(work: Work, arrays: Sequence[np.ndarray], found: Sequence[np.ndarray]) -> Figure:
     """Photic's error and torch's, and whether photic's is allowed."""
-    truth = kernel_peers.in_float64(work, arrays, False)
+    truth = kernel_peers.in_float64(work, arrays)
     theirs = kernel_peers.as_arrays(kernel_peers.eager(work, arrays)())
     if work.is_exact:
         ours, other = (_differing(one, truth) for one in (found, theirs))
         return {"error": ours, "peer_error": other, "right": _said(ours <= other)}
-    scales = kernel_peers.in_float64(work, arrays, True) if work.is_linear else truth
     epsilon = float(ml_dtypes.finfo(found[0].dtype).eps)
-    ours, other = (_units(one, truth, scales, epsilon, work) for one in (found, theirs))
+    units = [epsilon * one for one in kernel_peers.scales(work, arrays)]
+    ours, other = (_most(one, truth, units) for one in (found, theirs))
     return {"error": ours, "peer_error": other, "right": _said(ours <= max(other, ALLOWED_UNITS))}
 
 
@@ -142,21 +142,15 @@ def _differing(found: Sequence[np.ndarray], truth: Sequence[np.ndarray]) -> int:
     )
 
 
-def _units(
-    found: Sequence[np.ndarray],
-    truth: Sequence[np.ndarray],
-    scales: Sequence[np.ndarray],
-    epsilon: float,
-    work: Work,
+def _most(
+    found: Sequence[np.ndarray], truth: Sequence[np.ndarray], units: Sequence[np.ndarray]
 ) -> float:
-    """The largest distance in units of the scales: element by element, or of the largest."""
-    worst = 0.0
-    for one, true, scale in zip(found, truth, scales, strict=True):
-        distance = np.abs(one.astype(np.float64) - true)
-        unit = epsilon * (scale if work.is_linear else np.abs(scale).max())
-        tiny = np.finfo(np.float64).tiny  # where nothing is summed nothing may differ
-        worst = max(worst, float(np.max(distance / np.maximum(unit, tiny))))
-    return worst
+    """The largest distance in units."""
+    tiny = np.finfo(np.float64).tiny  # where nothing is summed nothing may differ
+    return max(
+        float(np.max(np.abs(one.astype(np.float64) - true) / np.maximum(unit, tiny)))
+        for one, true, unit in zip(found, truth, units, strict=True)
+    )
 
 
 # --- speeds ---------------------------------------------------------------------------------
