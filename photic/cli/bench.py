@@ -35,11 +35,13 @@ from photic.cli.progress import progress
 from photic.cli.run_program import pairs, read_array
 from photic.cli.show import showing
 from photic.cli.table import duration, quantity, table
+from photic.ir.dim import Data, Symbol, Var
 
 if TYPE_CHECKING:
     import numpy as np
 
     from photic.cli.bench_runs import Entrant, Figures
+    from photic.forms.dim_eval import Lookup
     from photic.frontends.onnx.records import Port
     from photic.frontends.onnx.sizes import Given
     from photic.storage.artifact import Array
@@ -195,9 +197,19 @@ def _of_program(path: Path, dims: Sequence[str], given: Mapping[str, Array]) -> 
         sizes[name] = one if isinstance(one, int) else one[1]
     feeds = {}
     for port in artifact.inputs:
-        shape = [number_of(extent, lambda atom: sizes[atom.name]) for extent in port.shape]  # type: ignore[union-attr]
+        shape = [number_of(extent, _lookup(sizes)) for extent in port.shape]
         feeds[port.name] = given.get(port.name, _random(shape, port.dtype.numpy))
     return Entrant("photic", path, feeds, sizes)
+
+
+def _lookup(sizes: Mapping[str, int]) -> Lookup:
+    """The number of a symbolic size."""
+
+    def number(atom: Symbol | Var | Data) -> int:
+        assert isinstance(atom, Symbol)
+        return sizes[atom.name]
+
+    return number
 
 
 # --- what is shown --------------------------------------------------------------------------

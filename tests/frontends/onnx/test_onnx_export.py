@@ -358,3 +358,20 @@ def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:
         ph.export_onnx(v * 2.0, external=True)
     with pytest.raises(OnnxExport, match="nowhere"):
         ph.export_onnx(v * 2.0, tmp_path / "nowhere" / "m.onnx")
+
+
+@pytest.mark.model
+@pytest.mark.peers
+@pytest.mark.parametrize("name", ["blazeface-front", "magika", "denoiser-enc"])
+def test_a_real_model_read_and_written_again_gives_the_same(name: str, tmp_path: Path) -> None:
+    from frontends.onnx.test_onnx_real import CASES
+
+    case = next(one for one in CASES if one.name == name)
+    data, feeds = case.data(), dict(case.feeds())
+    (tmp_path / "m.onnx").write_bytes(data)
+    sizes = {f"{key}_{k}": n for key, one in feeds.items() for k, n in enumerate(one.shape)}
+    model = load(tmp_path / "m.onnx", sizes)
+    got = theirs(exported(model.graph), {one.key: feeds[one.name] for one in model.inputs})
+    for one, want in zip(got, theirs(onnx.load_from_string(data), feeds), strict=True):
+        largest = float(np.max(np.abs(want)))
+        np.testing.assert_allclose(one, want, rtol=RELATIVE, atol=RELATIVE * largest)
