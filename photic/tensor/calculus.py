@@ -175,6 +175,8 @@ def unwrap(
     """Jumps along an axis of more than ``discont`` (half a ``period``) made smaller by periods."""
     dtype, (value,) = in_floats("unwrap", p)
     place = checked_axis("unwrap", axis, value.ndim)
+    if value.shape[place] == 0:
+        return value.astype(dtype)
     step = diff(value, axis=place)
     half = period / 2
     kept = mod(step + half, period) - half
