@@ -6,19 +6,19 @@ How kernels are dispatched is the target's own: ``entry`` gives that text.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from photic.ir.index import Expr
-from photic.ir.nest import Nest
-from photic.ir.program import Program
+from photic.ir.index import Buffer
+from photic.ir.nest import Nest, Tile
+from photic.ir.program import Layout, Program
 
 if TYPE_CHECKING:
-    from photic.codegen.frame import Frame, Value
+    from photic.codegen.words import Words
 
 Need = tuple[str, str, int]
-Special: TypeAlias = "Callable[[Frame, Expr], Value | None]"
+Special: TypeAlias = Callable[[Tile, Mapping[Buffer, Layout], "Words"], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,4 +46,4 @@ class Dialect:
     pointer: str  # where a buffer begins, behind the type of its bytes: {name}, {at}
     head: str  # text at the top of every source
     entry: Callable[[Program, dict[str, Nest], Addresses], str]  # what dispatches all kernels
-    special: Special = lambda frame, expr: None  # a reduction by one instruction, where it fits
+    special: Special = lambda *tile: False  # prints a tile by another instruction, if one fits

@@ -24,8 +24,6 @@ JOIN = {"sum": "add", "max": "max"}
 
 def reduction(frame: Frame, expr: Expr) -> Value:
     """The register tile of a reduction: accumulators, and the loops that fill them."""
-    if (made := frame.words.special(frame, expr)) is not None:
-        return made
     axes, body = form.reduction(expr)
     lanes, dtype = frame.lanes, expr.dtype
     is_across = lanes.reduced and lanes.axis in axes and lanes.axis in body.free

@@ -28,7 +28,8 @@ def print_tile(tile: Tile, layouts: dict[Buffer, Layout], words: Words) -> None:
     frame = Frame(tile, layouts, words, _computed, lanes, not lanes.reduced)
     if lanes.valid is not None:
         frame = frame.partly(dim_text(lanes.valid))
-    store(frame, target.buffer, target.index, frame.emit(target.value))
+    if not words.special(tile, layouts, words):
+        store(frame, target.buffer, target.index, frame.emit(target.value))
 
 
 def _computed(frame: Frame, expr: Expr) -> Value:

@@ -21,7 +21,7 @@ INT64_MIN = -(2**63)
 class Words:
     """Text under construction, the prelude functions it calls, and fresh names."""
 
-    special: Special = lambda frame, expr: None
+    special: Special = lambda *tile: False
     lines: list[str] = field(default_factory=list)
     indent: int = 0
     needs: set[Need] = field(default_factory=set)

@@ -15,12 +15,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from photic.codegen.access import dim
-from photic.codegen.frame import Frame, Value
+from photic.codegen.tile import print_tile
+from photic.codegen.words import Words, dim_text
 from photic.ir import index as form
-from photic.ir.dim import Dim, Var, bounds, coefficient_of, substitute
+from photic.ir.dim import Atom, Dim, Var, bounds, coefficient_of, substitute, var
 from photic.ir.dtype import BFLOAT16, FLOAT32
-from photic.ir.index import Access, Buffer, Expr, Order, Store
+from photic.ir.index import Access, Buffer, Expr, Order, Over, Store
+from photic.ir.nest import Lanes, Tile
 from photic.ir.program import ROW_MAJOR, Layout
 from photic.loops.layout import offset
 from photic.loops.target import Rows
@@ -35,6 +36,7 @@ SIZES = (128, 64, 32, 16)  # rows of a register tile
 SOME_ROWS = 32  # where their number is symbolic
 MOST_TERMS = 256  # that are interleaved before they are used
 ROW_BYTES = 64
+NAME = "tile_sums"  # of the memory in which sums wait for the rest of the tile
 
 # Eight tiles of 16 rows of 64 bytes: palette 1, then at 16 the bytes of a row, at 48 the rows.
 CONFIGURATION = bytes([1, *[0] * 15, *[ROW_BYTES, 0] * 8, *[0] * 16, *[SIDE] * 8, *[0] * 8])
@@ -44,6 +46,7 @@ CONFIGURATION = bytes([1, *[0] * 15, *[ROW_BYTES, 0] * 8, *[0] * 16, *[SIDE] * 8
 class _Product:
     """A sum of products over ``axis``: the loads of the rows and of the lanes."""
 
+    sum: Expr
     axis: Var
     rows: Access
     lanes: Access
@@ -52,11 +55,10 @@ class _Product:
 
 def register_tile(store: Store, lanes: Var | None) -> tuple[int, Rows] | None:
     """The vectors and rows with which the instruction does all of a store's reduction."""
-    sums = [one for one in form.walk(store.value) if one.op == "sum"]
-    if lanes is None or len(sums) != 1 or bounds(lanes.extent)[0] < VECTORS[-1] * SIDE:
+    if lanes is None or bounds(lanes.extent)[0] < VECTORS[-1] * SIDE:
         return None
-    found = _product(sums[0], lanes)
-    if found is None or not (found.is_safe or _is_unguarded(store)):
+    found = _only_product(store, lanes)
+    if found is None:
         return None
     long = [axis for axis in store.axes if axis != lanes and _is_long(axis.extent)]
     rows = next((one for one in reversed(long) if _steps(found, one, lanes, {})), None)
@@ -98,7 +100,7 @@ def _product(expr: Expr, lanes: Var) -> _Product | None:
     assert row is not None and column is not None
     assert isinstance(row.attribute, Access) and isinstance(column.attribute, Access)
     is_safe = all(form.is_in_range(one) for one in (row, column))
-    return _Product(axes[0], row.attribute, column.attribute, is_safe)
+    return _Product(expr, axes[0], row.attribute, column.attribute, is_safe)
 
 
 def _widened(value: Expr) -> Expr | None:
@@ -109,18 +111,29 @@ def _widened(value: Expr) -> Expr | None:
     return load if isinstance(load.attribute, Access) and load.dtype == BFLOAT16 else None
 
 
-def product(frame: Frame, expr: Expr) -> Value | None:
-    """The register tile of a sum of products; None where the instruction does not fit."""
-    lanes, unrolled = frame.lanes, frame.tile.unrolled
-    if lanes.width != SIDE or lanes.count not in VECTORS or lanes.reduced or len(unrolled) != 1:
-        return None
-    found = _product(expr, lanes.axis)
-    if found is None or unrolled[0].extent not in SIZES or not facts().amx_bf16:
-        return None
-    if frame.guard and not found.is_safe:
-        return None
-    steps = _steps(found, unrolled[0], lanes.axis, frame.layouts)
-    return None if steps is None else _printed(frame, expr, found, steps)
+def product(tile: Tile, layouts: Mapping[Buffer, Layout], words: Words) -> bool:
+    """Print a tile whose value holds a sum of products; False where the instruction does not fit.
+
+    The sums come first, then the rest, row by row.
+    """
+    lanes, unrolled = tile.lanes, tile.unrolled
+    if lanes is None or lanes.width != SIDE or lanes.count not in VECTORS or lanes.reduced:
+        return False
+    if len(unrolled) != 1 or unrolled[0].extent not in SIZES or not facts().amx_bf16:
+        return False
+    found = _only_product(tile.store, lanes.axis)
+    steps = found and _steps(found, unrolled[0], lanes.axis, layouts)
+    if found is None or not steps:
+        return False
+    _print(_Printing(tile, lanes, layouts, words), found, steps)
+    return True
+
+
+def _only_product(store: Store, lanes: Var) -> _Product | None:
+    """The sum of products that a store's value holds, if it holds one sum and may load anywhere."""
+    sums = [one for one in form.walk(store.value) if isinstance(one.attribute, Over)]
+    found = _product(sums[0], lanes) if len(sums) == 1 else None
+    return found if found is not None and (found.is_safe or _is_unguarded(store)) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,88 +180,109 @@ class _Block:
         return row * self.across + column
 
 
-def _printed(frame: Frame, expr: Expr, found: _Product, steps: _Steps) -> Value:
-    """The loops over terms and rows, and the sums as vectors."""
-    words, (row,), name = frame.words, frame.tile.unrolled, found.axis.name
-    assert isinstance(row.extent, int) and isinstance(found.axis.extent, int)
-    extent, width = found.axis.extent, frame.lanes.count * SIDE
-    block = _Block(min(row.extent // SIDE, SUMS // frame.lanes.count), frame.lanes.count)
-    point = {row: 0, frame.lanes.axis: 0}
-    rows, lanes = (
-        f"{one.buffer.name} + "
-        f"{dim(frame, substitute(_place(one, frame.layouts), {found.axis: 0}), point)}*2"
-        for one in (found.rows, found.lanes)
-    )
-    chunk, aligned = min(extent, MOST_TERMS), "__attribute__((aligned(64)))"
-    numbers = ", ".join(map(str, CONFIGURATION))
+@dataclass(frozen=True, slots=True)
+class _Printing:
+    """What is printed, and where to."""
+
+    tile: Tile
+    lanes: Lanes
+    layouts: Mapping[Buffer, Layout]
+    words: Words
+
+    @property
+    def width(self) -> int:
+        """Columns of the register tile."""
+        return self.lanes.count * SIDE
+
+    def address(self, access: Access, axis: Var) -> str:
+        """Where an operand's first element of the tile lies."""
+        starts: dict[Atom, Dim] = {axis: 0, self.tile.unrolled[0]: 0, self.lanes.axis: 0}
+        place = substitute(_place(access, self.layouts), starts)
+        return f"{access.buffer.name} + {dim_text(place)}*2"
+
+
+def _print(printing: _Printing, found: _Product, steps: _Steps) -> None:
+    """The sums by loops over terms and rows, then a loop over the rows around what is left."""
+    words, (row,), axis = printing.words, printing.tile.unrolled, found.axis
+    assert isinstance(row.extent, int) and isinstance(axis.extent, int)
+    width, name, aligned = printing.width, axis.name, "__attribute__((aligned(64)))"
+    block = _Block(min(row.extent // SIDE, SUMS // printing.lanes.count), printing.lanes.count)
+    rows, lanes = (printing.address(one, axis) for one in (found.rows, found.lanes))
+    chunk, numbers = min(axis.extent, MOST_TERMS), ", ".join(map(str, CONFIGURATION))
     words.line(f"static const unsigned char tiles[64] {aligned} = {{{numbers}}};")
-    words.line(f"unsigned short pairs[{chunk * width}] {aligned};")
-    words.line(f"float sums[{row.extent * width}] {aligned};")
+    words.line(
+        f"char pairs[{chunk * width * 2}] {aligned}, {NAME}[{row.extent * width * 4}] {aligned};"
+    )
     words.line("__builtin_ia32_tile_loadconfig(tiles);")
-    with words.block(f"for (int64_t {name} = 0; {name} < {extent}; {name} += {chunk})"):
-        left = f"(int)({extent} - {name})"
-        terms = chunk if extent % chunk == 0 else f"{chunk} < {left} ? {chunk} : {left}"
+    with words.block(f"for (int64_t {name} = 0; {name} < {axis.extent}; {name} += {chunk})"):
+        left = f"(int)({axis.extent} - {name})"
+        terms = chunk if axis.extent % chunk == 0 else f"{chunk} < {left} ? {chunk} : {left}"
         words.line(f"const int terms = {terms};")
         interleave = _interleave if steps.lane == 1 else _gather
-        interleave(frame, f"{lanes} + {name}*{2 * steps.term}ll", steps)
+        interleave(printing, f"{lanes} + {name}*{2 * steps.term}ll", steps)
         with words.block(f"for (int row = 0; row < {row.extent}; row += {block.down * SIDE})"):
             where = f"{rows} + ({name} + row*{steps.row}ll)*2"
-            _accumulate(frame, block, where, 2 * steps.row, f"sums + row*{width}", f"{name} == 0")
+            sums = f"{NAME} + row*{width * 4}"
+            _accumulate(words, block, where, 2 * steps.row, sums, f"{name} == 0")
+    sums_at = Buffer(NAME, (row.extent, width), FLOAT32)
+    index = [var(one.name, one.extent) for one in (row, printing.lanes.axis)]
+    store, tile = printing.tile.store, printing.tile
+    value = form.replaced(store.value, {found.sum: form.load(sums_at, index)})
+    rest = Tile(Store(store.buffer, store.axes, store.index, value), (), tile.lanes, tile.inner)
+    with words.loop(row.name, row.extent):
+        print_tile(rest, {**printing.layouts, sums_at: ROW_MAJOR}, words)
 
-    def load(at: dict[Var, int]) -> str:
-        where = f"sums + {at[row] * width + at[frame.lanes.axis] * SIDE}"
-        return frame.declare(expr.dtype, SIDE, frame.call("load", "f32", where))
 
-    return frame.value(frame.in_order({row, frame.lanes.axis}), expr.dtype, load)
-
-
-def _gather(frame: Frame, where: str, steps: _Steps) -> None:
+def _gather(printing: _Printing, where: str, steps: _Steps) -> None:
     """Pairs of terms, which lie side by side in each lane's row, for all of a chunk."""
-    words, width = frame.words, frame.lanes.count * SIDE
+    words, valid = printing.words, printing.lanes.valid
     with words.block("for (int term = 0; term < terms; term += 2)"):
-        for number in range(frame.lanes.count):
+        for number in range(printing.lanes.count):
             place = f"{where} + term*2 + {2 * number * SIDE * steps.lane}ll"
-            step, op, some = f"{steps.lane // 2}ll", "load_even", list[str]()
-            if frame.valid:
-                op, some = (
-                    "load_even_masked",
-                    [frame.call("splat", "bool", "-1"), frame.valid[number]],
-                )
-            text = words.call(op, "i32", SIDE, place, step, *some)
-            to = f"pairs + term*{width} + {2 * number * SIDE}"
+            arguments, op = [place, f"{steps.lane // 2}ll"], "load_even"
+            if valid is not None:
+                every, op = words.call("splat", "bool", SIDE, "-1"), "load_even_masked"
+                arguments += [every, _count(valid, number * SIDE, SIDE)]
+            text = words.call(op, "i32", SIDE, *arguments)
+            to = f"pairs + term*{2 * printing.width} + {number * ROW_BYTES}"
             words.line(words.call("store", "i32", SIDE, to, text) + ";")
 
 
-def _interleave(frame: Frame, where: str, steps: _Steps) -> None:
+def _interleave(printing: _Printing, where: str, steps: _Steps) -> None:
     """Every two rows of the lanes side by side, for all terms of a chunk."""
-    words, count, double = frame.words, frame.lanes.count, 2 * SIDE
+    words, valid, double = printing.words, printing.lanes.valid, 2 * SIDE
     with words.block("for (int term = 0; term < terms; term += 2)"):
-        for part in range(count // 2):
+        for part in range(printing.lanes.count // 2):
             names = f"even{part}", f"odd{part}"
             for name, at in zip(names, ("term", "(term + 1)")):
-                place = f"{where} + {at}*{2 * steps.term}ll + {part * double * 2}"
-                counts = " + ".join(frame.valid[2 * part : 2 * part + 2])
-                op, *some = ("load_part", counts) if counts else ("load",)
-                text = words.call(op, "bf16", double, place, *some)
+                arguments = [f"{where} + {at}*{2 * steps.term}ll + {part * double * 2}"]
+                if valid is not None:
+                    arguments.append(_count(valid, part * double, double))
+                op = "load" if valid is None else "load_part"
+                text = words.call(op, "bf16", double, *arguments)
                 words.line(f"const {words.type('bf16', double)} {name} = {text};")
             for half in range(2):
                 lanes = range(half * SIDE, (half + 1) * SIDE)
                 order = ", ".join(f"{one}, {one + double}" for one in lanes)
                 text = f"__builtin_shufflevector({', '.join(names)}, {order})"
-                to = f"pairs + term*{count * SIDE} + {(2 * part + half) * double}"
+                to = f"pairs + term*{2 * printing.width} + {(2 * part + half) * ROW_BYTES}"
                 words.line(words.call("store", "bf16", double, to, text) + ";")
 
 
+def _count(valid: Dim, start: int, width: int) -> str:
+    """How many lanes from one on count."""
+    return f"lane_count({dim_text(valid)} - {start}, {width})"
+
+
 def _accumulate(
-    frame: Frame, block: _Block, rows: str, step: int, sums: str, is_first: str
+    words: Words, block: _Block, rows: str, step: int, sums: str, is_first: str
 ) -> None:
     """The products of a chunk's terms added to the sums of a block."""
-    words, stride = frame.words, block.across * SIDE * 4
-    spare = len(block.places)
+    stride, spare = block.across * ROW_BYTES, len(block.places)
 
     def each(text: str) -> None:
         for row, column in block.places:
-            where = f"{sums} + {(row * block.across * SIDE + column) * SIDE}"
+            where = f"{sums} + {row * SIDE * stride + column * ROW_BYTES}"
             number = block.register(row, column)
             words.line(text.format(number=number, where=where, stride=stride))
 
@@ -262,10 +296,8 @@ def _accumulate(
             words.line(f"__builtin_ia32_tileloadd64({spare + row}, {where}, {step}ll);")
         for column in range(block.across):
             number = spare + block.down + column % (REGISTERS - spare - block.down)
-            where = f"pairs + term*{block.across * SIDE} + {column * 2 * SIDE}"
-            words.line(
-                f"__builtin_ia32_tileloadd64({number}, {where}, {block.across * ROW_BYTES});"
-            )
+            where = f"pairs + term*{stride // 2} + {column * ROW_BYTES}"
+            words.line(f"__builtin_ia32_tileloadd64({number}, {where}, {stride});")
             for row in range(block.down):
                 register = block.register(row, column)
                 words.line(f"__builtin_ia32_tdpbf16ps({register}, {spare + row}, {number});")
