@@ -8,6 +8,7 @@ reference is rounded, so that a correctly rounded result shows 0.5. Of two argum
 them. float64: a sample of the primitives over all exponents, against NumPy's long double, where
 that is wider than float64.
 
+Where logaddexp cancels, no relative error is small: see `ulp_sums.py`. In slices: `ulp_slices.py`.
 Not measured: gates of straight lines, what is exact (floor, frac, ...), and gelu,
 whose error is bounded by |x| and not relatively.
 
