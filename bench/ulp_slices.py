@@ -13,6 +13,7 @@ programs too. Not measured: functions of two values, float64.
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import json
 import math
@@ -83,7 +84,7 @@ def pieces(part: int, parts: int) -> Iterator[np.ndarray]:
 
 
 def measure_slice(
-    library: object, name: str, part: int, parts: int, threads: int, made: str
+    library: ctypes.CDLL, name: str, part: int, parts: int, threads: int, made: str
 ) -> list[Line]:
     """One line for each limit of the function."""
     program = ph.compile({"y": getattr(ph, name)(ph.input("x", (COMPOSED_PIECE,)))}, search=0)
@@ -97,7 +98,7 @@ def measure_slice(
             x = x if limit == math.inf else np.where(np.abs(x) <= limit, x, np.float32(0))
             with np.errstate(all="ignore"):
                 true = exact(x.astype(np.float64))
-            found.append(compared(library, program(x=x)["y"], true, x.view(np.uint32)))  # type: ignore[arg-type]
+            found.append(compared(library, program(x=x)["y"], true, x.view(np.uint32)))
         return found
 
     with ThreadPoolExecutor(threads) as pool:
