@@ -240,3 +240,19 @@ void run_load_even_{name}(const char *a, const char *mask, char *out, long long 
 
 def _bytes(dtype: str) -> int:
     return np.dtype(NUMPY[dtype]).itemsize
+
+
+def stored_values(dtype: str, count: int) -> np.ndarray:
+    """Arbitrary stored elements; float ones are finite."""
+    generator = np.random.default_rng(count)
+    if dtype == "bool":
+        return generator.random(count) < 0.5
+    if dtype in ("f32", "f64"):
+        return generator.normal(size=count).astype(NUMPY[dtype])
+    info = np.iinfo(NUMPY[dtype])
+    return generator.integers(info.min, info.max, count, NUMPY[dtype], endpoint=True)
+
+
+def same(got: np.ndarray, want: np.ndarray) -> None:
+    """Equal values and dtypes; any NaN equals any NaN."""
+    np.testing.assert_array_equal(got, want, strict=True)

@@ -1,14 +1,21 @@
 """The C numerics against NumPy, ml_dtypes and exact integers, for every instruction set here."""
 
-import ctypes
-import mmap
 from functools import cache
 
 import ml_dtypes
 import numerics_library as library
 import numpy as np
 import pytest
-from numerics_library import EVERY, INTEGERS, LANES, NUMBERS, NUMPY, UNARY
+from numerics_library import (
+    EVERY,
+    INTEGERS,
+    LANES,
+    NUMBERS,
+    NUMPY,
+    UNARY,
+    same,
+    stored_values,
+)
 
 from photic.targets.c import numerics
 from photic.targets.c.toolchain import build_kernels
@@ -23,16 +30,6 @@ REFERENCE = {
     "recip": lambda x: 1 / x,
 }
 QUIET = {"over": "ignore", "invalid": "ignore", "divide": "ignore", "under": "ignore"}
-
-
-@pytest.fixture(scope="module", params=library.MACHINES)
-def machine(request):
-    if not library.runs(request.param):
-        pytest.skip(f"this processor has no {library.MACHINES[request.param][1]}")
-    return library.functions_for(request.param)
-
-
-# ---- exp2, log2, sin, sqrt, recip ----------------------------------------------------------
 
 
 def stratified(bits: int, exponent_bits: int, each: int) -> np.ndarray:
@@ -345,17 +342,6 @@ def test_fma_is_fused_or_rounded_twice(machine, dtype, lanes):
 # ---- choice, reductions, memory ----------------------------------------------------------------
 
 
-def stored_values(dtype: str, count: int) -> np.ndarray:
-    """Arbitrary stored elements; float ones are finite."""
-    generator = np.random.default_rng(count)
-    if dtype == "bool":
-        return generator.random(count) < 0.5
-    if dtype in ("f32", "f64"):
-        return generator.normal(size=count).astype(NUMPY[dtype])
-    info = np.iinfo(NUMPY[dtype])
-    return generator.integers(info.min, info.max, count, NUMPY[dtype], endpoint=True)
-
-
 @LANE
 @pytest.mark.parametrize("dtype", EVERY)
 def test_sel_takes_the_second_value_where_the_mask_is_false(machine, dtype, lanes):
@@ -382,115 +368,6 @@ def test_horizontal_sums_and_maxima_combine_halves(machine, dtype, lanes):
         want = want[:, :half] + want[:, half:]
     same(machine.reduce("hsum", dtype, lanes, rows.reshape(-1)), want[:, 0])
     same(machine.reduce("hmax", dtype, lanes, rows.reshape(-1)), rows.max(axis=1))
-
-
-@LANE
-@pytest.mark.parametrize("dtype", EVERY)
-def test_store_part_writes_no_lane_past_the_count(machine, dtype, lanes):
-    values = stored_values(dtype, lanes)
-    for count in range(lanes + 1):
-        room = np.frombuffer(b"\xa5" * (3 * values.nbytes), np.uint8).copy()
-        machine.store_part(dtype, lanes, values, room.ctypes.data + values.nbytes, count)
-        written = count * values.itemsize
-        want = b"\xa5" * values.nbytes + values.tobytes()[:written]
-        assert room.tobytes() == want.ljust(len(room), b"\xa5")
-
-
-@LANE
-@pytest.mark.parametrize("dtype", EVERY)
-def test_load_part_reads_the_first_lanes_and_zeros(machine, dtype, lanes):
-    values = stored_values(dtype, lanes)
-    for count in range(lanes + 1):
-        got = machine.load_part(dtype, lanes, values.ctypes.data, count)
-        want = values.copy()
-        want[count:] = 0
-        assert got.tobytes() == want.tobytes()
-
-
-@pytest.fixture(scope="module")
-def fence():
-    """The address of a page that may not be touched, right after one that may."""
-    libc = ctypes.CDLL(None)
-    if not hasattr(libc, "mprotect"):
-        pytest.skip("no mprotect here")
-    size = mmap.PAGESIZE
-    room = mmap.mmap(-1, 2 * size)
-    view = ctypes.c_char.from_buffer(room)
-    address = ctypes.addressof(view) + size
-    assert libc.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(size), 0) == 0
-    yield address
-    libc.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(size), 3)
-    del view
-    room.close()
-
-
-@LANE
-def test_partial_loads_and_stores_never_touch_what_follows(machine, lanes, fence):
-    for dtype in EVERY:
-        values = stored_values(dtype, lanes)
-        for count in range(lanes + 1):
-            address = fence - count * values.itemsize
-            machine.store_part(dtype, lanes, values, address, count)
-            got = machine.load_part(dtype, lanes, address, count)
-            assert got[:count].tobytes() == values[:count].tobytes()
-
-
-MANY = pytest.mark.parametrize("lanes", [one for one in LANES if one > 1])
-
-
-@MANY
-@pytest.mark.parametrize("dtype", EVERY)
-def test_gather_reads_elements_by_number_where_it_may(machine, dtype, lanes):
-    rng = np.random.default_rng(9)
-    base, index, mask = (
-        stored_values(dtype, 100),
-        rng.integers(0, 100, lanes),
-        rng.random(lanes) < 0.7,
-    )
-    same(machine.gather(dtype, base, index, mask | True, lanes), base[index])
-    for count in (0, 1, lanes // 2, lanes):
-        reads = mask & (np.arange(lanes) < count)
-        index[~reads] = 1 << 50  # not a place that can be read
-        expected = np.where(reads, base[np.where(reads, index, 0)], np.zeros((), base.dtype))
-        same(machine.gather(dtype, base, index, mask, count), expected)
-        index = rng.integers(0, 100, lanes)
-
-
-@MANY
-@pytest.mark.parametrize("step", library.STEPS)
-@pytest.mark.parametrize("dtype", EVERY)
-def test_evenly_apart_lanes_are_read_and_nothing_past_the_last(machine, dtype, step, lanes, fence):
-    values = stored_values(dtype, (lanes - 1) * abs(step) + 1)
-    size, rng = values.itemsize, np.random.default_rng(lanes)
-    start = fence - values.nbytes
-    machine.store_part(dtype, lanes, values, start, 0)
-    ctypes.memmove(start, values.tobytes(), values.nbytes)
-    first = start if step > 0 else fence - size
-    expected = values[::step] if step > 0 else values[::-1]
-    every = np.ones(lanes, bool)
-    same(machine.load_even(dtype, first, step, every, -1), expected)
-    for count in (0, 1, lanes - 1, lanes):
-        reads = (rng.random(lanes) < 0.7) & (np.arange(lanes) < count)
-        last = int(np.flatnonzero(reads)[-1]) if reads.any() else 0
-        if step > 0:  # the last lane that is read is the last element before the fence
-            first = fence - size * (last * step + 1)
-            ctypes.memmove(first, values[: last * step + 1].tobytes(), size * (last * step + 1))
-            found = values[: last * step + 1 : step]
-        else:
-            found = expected[: last + 1]
-        whole = np.zeros(lanes, values.dtype)
-        whole[: last + 1] = found
-        same(
-            machine.load_even(dtype, first, step, reads, count),
-            np.where(reads, whole, np.zeros_like(whole)),
-        )
-
-
-@MANY
-@pytest.mark.parametrize("dtype", EVERY)
-def test_reverse_gives_the_last_lane_first(machine, dtype, lanes):
-    values = stored_values(dtype, 4 * lanes)
-    same(machine.reverse(dtype, lanes, values), values.reshape(4, lanes)[:, ::-1].reshape(-1))
 
 
 @LANE
@@ -537,11 +414,6 @@ def test_every_function_links_without_any_library_for_other_processors(target):
     system, cpu = target
     flags = ("-target", system, f"-mcpu={cpu}", "-Wl,-z,defs")
     assert build_kernels(library.source((1, 2, 16)), flags=flags).is_file()
-
-
-def same(got: np.ndarray, want: np.ndarray) -> None:
-    """Equal values and dtypes; any NaN equals any NaN."""
-    np.testing.assert_array_equal(got, want, strict=True)
 
 
 def same_sign_too(got: np.ndarray, want: np.ndarray) -> None:
