@@ -61,7 +61,9 @@ class Used:
         count = sum(one.get(name, 0) for one in self.searches)
         if not any(name in one for one in self.searches):
             return "not counted"
-        return f"{count} times in the last {counted(len(self.searches), 'search', 'searches')}"
+        number = len(self.searches)
+        last = "the last search" if number == 1 else f"the last {number} searches"
+        return f"{counted(count, 'time')} in {last}"
 
     def behind(self, name: str) -> str:
         """How many winners need a rule."""
