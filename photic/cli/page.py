@@ -114,7 +114,8 @@ def _roofline(shown: Shown) -> str:
 def _rules(shown: Shown) -> str:
     counts = Counter(rule for one in shown.kernels for rule in one.rules)
     if not counts:
-        return note("Every kernel is as written: no rule led to one.")
+        chains = sorted({row[-1] for row in shown.rows})
+        return note(f"No rule is known to have led to a kernel: {'; '.join(chains)}.")
     found = [Bar(name, n, counted(n, "kernel")) for name, n in counts.most_common()]
     return note("The kernels that each rule is needed for.") + bars(found)
 
