@@ -50,8 +50,7 @@ def compile(
     (see ``photic rules``); ``placement`` among them keeps one kernel a stored value. Only
     ``precision="exact"`` exists: arithmetic is in the dtype written. Raises PhoticError.
     """
-    named = {"output": outputs} if isinstance(outputs, Tensor) else dict(outputs)
-    graph = graph_of(named, updates or {})
+    graph = graph_of(_named(outputs), updates or {})
     chosen = target_named(target or text_setting("target") or DEFAULT_TARGET)
     options = _options(search, seed, without, precision)
     state = prepared(graph, chosen)
@@ -77,6 +76,16 @@ def _options(search: float | None, seed: int, without: Sequence[str], precision:
     if precision != "exact":
         raise BadArgument(op="compile", argument="precision", given=precision, expected="'exact'")
     return Options(float(seconds), seed, tuple(sorted(without)), open_records(seconds))
+
+
+def _named(outputs: Mapping[str, Tensor] | Tensor) -> dict[str, Tensor]:
+    """The outputs by name; BadArgument for a sequence of them."""
+    if isinstance(outputs, Tensor):
+        return {"output": outputs}
+    if not isinstance(outputs, Mapping):
+        expected = "a tensor, or tensors by name: {'y': y, 'z': z}"
+        raise BadArgument(op="compile", argument="outputs", given=repr(outputs), expected=expected)
+    return dict(outputs)
 
 
 def graph_of(outputs: Mapping[str, Tensor], updates: Mapping[Tensor, Tensor]) -> Graph:

@@ -47,6 +47,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "text as operand": (lambda: X + "1", "add: got str, expected a tensor"),
     "a list as operand": (lambda: X + [1, 2, 3, 4], "add: got list, expected a tensor"),
     "a bool's negative": (lambda: -MASK, "negative: got dtype bool"),
+    "outputs without names": (lambda: ph.compile([X, X]), "outputs is .*, expected a tensor, or"),
     "bits of floats": (lambda: X & 1, "bitwise_and: got dtype float32"),
 }
 
