@@ -50,7 +50,8 @@ circle{fill:var(--fill);fill-opacity:.6;stroke:var(--fill)}
 .predicted{fill:none;fill-opacity:1;pointer-events:all}
 .lost{fill:var(--dim);stroke:none;fill-opacity:.55}
 circle.won{fill:var(--good);stroke:var(--good);fill-opacity:1}
-circle.wrong{fill:var(--bad);stroke:var(--bad)}path.wrong{stroke:var(--bad);stroke-width:2;fill:none}
+circle.wrong{fill:var(--bad);stroke:var(--bad)}
+path.wrong{stroke:var(--bad);stroke-width:2;fill:none}
 .edge{fill:none;stroke:var(--dim);stroke-opacity:.55}
 .box,.buffer{stroke:var(--line);fill:var(--back)}.tall text,.plot g+text{pointer-events:none}
 .tall svg text{font-size:11.5px;fill:var(--text)}
