@@ -502,8 +502,10 @@ def main() -> None:
         figures += curves
     if arguments.repeats:
         how = (arguments.repeats, arguments.kernels, arguments.compiled)
-        speeds = [speed(one, *how) for one in chosen]
-        print(common.table(speeds))
+        speeds: list[common.Figure] = []
+        for one in chosen:
+            speeds.append(speed(one, *how))
+            print(common.table(speeds[-1:]), flush=True)
         figures += speeds
     common.report(figures, arguments.json)
 

@@ -151,7 +151,7 @@ from photic.nn.losses import (
 )
 from photic.nn.metrics import CsvLog, JsonLog, Log, TensorBoardLog
 from photic.nn.module import Module
-from photic.nn.optimisers import SGD, Adam, AdamW, Lion, Now, Optimiser
+from photic.nn.optimisers import SGD, Adam, AdamW, Averaged, Lion, Now, Optimiser, RMSprop
 from photic.nn.parameter import Buffer, Parameter
 from photic.nn.recurrent import GRU, LSTM, RNN
 from photic.nn.recurrent_cells import GRUCell, LSTMCell, RNNCell
@@ -186,6 +186,7 @@ __all__ = [
     "AdaptiveMaxPool1d",
     "AdaptiveMaxPool2d",
     "AdaptiveMaxPool3d",
+    "Averaged",
     "AvgPool1d",
     "AvgPool2d",
     "AvgPool3d",
@@ -297,6 +298,7 @@ __all__ = [
     "PoissonNLLLoss",
     "ProgressBar",
     "RMSNorm",
+    "RMSprop",
     "RNN",
     "RNNCell",
     "Rate",

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from photic.base.errors import BadArgument
 from photic.nn.schedules import Rate
@@ -56,6 +56,12 @@ def _lerp(old: Tensor, new: Tensor, weight: float) -> Tensor:
     return old + (new - old) * weight
 
 
+def _check_rate(name: str, lr: Rate) -> None:
+    if not isinstance(lr, int | float) and not callable(lr):
+        expected = "a number or a schedule (parameters are those of the model)"
+        raise BadArgument(op=name, argument="lr", given=repr(lr), expected=expected)
+
+
 def _check(name: str, **betas: float) -> None:
     for argument, value in betas.items():
         if not 0 <= value < 1:
@@ -73,6 +79,7 @@ class SGD(Optimiser):
     nesterov: bool = False
 
     def __post_init__(self) -> None:
+        _check_rate("SGD", self.lr)
         if self.nesterov and (self.momentum <= 0 or self.dampening != 0):
             given = f"momentum {self.momentum}, dampening {self.dampening}"
             expected = "momentum above 0 and no dampening"
@@ -105,6 +112,7 @@ class Adam(Optimiser):
     weight_decay: float = 0.0
 
     def __post_init__(self) -> None:
+        _check_rate("Adam", self.lr)
         _check("Adam", beta1=self.betas[0], beta2=self.betas[1])
 
     @property
@@ -148,6 +156,7 @@ class Lion(Optimiser):
     weight_decay: float = 0.0
 
     def __post_init__(self) -> None:
+        _check_rate("Lion", self.lr)
         _check("Lion", beta1=self.betas[0], beta2=self.betas[1])
 
     @property
@@ -162,3 +171,66 @@ class Lion(Optimiser):
         direction = sign(_lerp(old, gradient, 1 - first))
         moved = value - direction * _number(now.rate, value)
         return moved, {"exp_avg": _lerp(old, gradient, 1 - second)}
+
+
+@dataclass(frozen=True)
+class RMSprop(Optimiser):
+    """The gradient over the root of a running mean of its square (Tieleman and Hinton 2012)."""
+
+    lr: Rate = 1e-2
+    alpha: float = 0.99
+    eps: float = 1e-8
+    weight_decay: float = 0.0
+    momentum: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check_rate("RMSprop", self.lr)
+        _check("RMSprop", alpha=self.alpha)
+
+    @property
+    def moments(self) -> tuple[str, ...]:
+        return ("square_avg", "momentum_buffer") if self.momentum else ("square_avg",)
+
+    def step(self, value: Tensor, gradient: Tensor, moments: Moments, now: Now) -> Next:
+        if self.weight_decay:
+            gradient = gradient + value * self.weight_decay
+        square = _lerp(moments["square_avg"], gradient * gradient, 1 - self.alpha)
+        direction = gradient * reciprocal(sqrt(square) + self.eps)
+        after = {"square_avg": square}
+        if self.momentum:
+            direction = moments["momentum_buffer"] * self.momentum + direction
+            after["momentum_buffer"] = direction
+        return value - direction * _number(now.rate, value), after
+
+
+AVERAGE = "average"
+
+
+@dataclass(frozen=True)
+class Averaged(Optimiser):
+    """Another optimiser, and a running mean of the weights that it makes (EMA).
+
+    The mean begins as the weights after the first step, and moves by ``1 - decay`` towards those
+    of each later one, as PyTorch's ``swa_utils.AveragedModel`` with ``get_ema_multi_avg_fn``. It
+    is the moment ``average``; ``TrainStep.averages`` gives it under the model's names.
+    """
+
+    optimiser: Optimiser
+    decay: float = 0.999
+    lr: Rate = field(init=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.optimiser, Optimiser):
+            given = {"given": repr(self.optimiser), "expected": "an optimiser"}
+            raise BadArgument(op="Averaged", argument="optimiser", **given)
+        _check("Averaged", decay=self.decay)
+        object.__setattr__(self, "lr", self.optimiser.lr)
+
+    @property
+    def moments(self) -> tuple[str, ...]:
+        return (*self.optimiser.moments, AVERAGE)
+
+    def step(self, value: Tensor, gradient: Tensor, moments: Moments, now: Now) -> Next:
+        moved, after = self.optimiser.step(value, gradient, moments, now)
+        mean = _lerp(moments[AVERAGE], moved, 1 - self.decay)
+        return moved, after | {AVERAGE: where(equal(now.number, 1.0), moved, mean)}

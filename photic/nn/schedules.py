@@ -33,8 +33,9 @@ def rate_at(rate: Rate, done: Tensor) -> Tensor:
 
 
 def _require(op: str, argument: str, given: float, least: float) -> None:
-    if not given >= least:
-        raise BadArgument(op=op, argument=argument, given=given, expected=f"{least} or more")
+    if not isinstance(given, int | float) or not given >= least:
+        expected = f"a number, {least} or more"
+        raise BadArgument(op=op, argument=argument, given=repr(given), expected=expected)
 
 
 def _between(start: float, end: float, share: Tensor) -> Tensor:

@@ -23,7 +23,7 @@ from photic.nn.building import Building, building
 from photic.nn.clipping import clip_grad_norm, clip_grad_value
 from photic.nn.errors import StateMismatch
 from photic.nn.module import Module
-from photic.nn.optimisers import Now, Optimiser
+from photic.nn.optimisers import AVERAGE, Now, Optimiser
 from photic.nn.parameter import Held
 from photic.nn.schedules import rate_at
 from photic.tensor import random
@@ -167,6 +167,16 @@ class TrainStep(Step):
         """One step; the same as calling it."""
         return self(**arrays)
 
+    def averages(self) -> dict[str, Array]:
+        """As ``parameters``, with the running means of those that an ``Averaged`` trains.
+
+        ``model.load_state_dict(step.averages(), strict=False)`` takes them.
+        """
+        means = {name: self.states.get(f"{name}:{AVERAGE}") for name in self.held}
+        return self.parameters() | {
+            name: one.copy() for name, one in means.items() if one is not None
+        }
+
 
 class EvalStep(Step):
     """A model's results without training, by values that ``load_state_dict`` brings up to date."""
@@ -209,6 +219,10 @@ def train_graph(
 ) -> TrainGraph:
     """What ``train_step`` compiles; its arguments are explained there. BadArgument."""
     _check_accumulate(accumulate)
+    if isinstance(loss_fn, Module):
+        expected = "a function of the model and the data that gives the loss"
+        name = type(loss_fn).__name__
+        raise BadArgument(op="train_step", argument="loss_fn", given=name, expected=expected)
     states = _states(model)
     if not states.parameters:
         expected = "one with a parameter that is trained"
@@ -351,7 +365,7 @@ def _updates(
     done = states.count.astype(FLOAT64)
     # the last layers first, as their gradients come: so the values that they are made of can go
     for name, value in reversed(states.parameters.items()):
-        chosen = optimiser if isinstance(optimiser, Optimiser) else optimiser(name)
+        chosen = _chosen(optimiser, name)
         now = Now(done + 1.0, rate_at(chosen.lr, done))
         found.results.setdefault("lr", now.rate)
         moments = {one: state(f"{name}:{one}", value.shape, value.dtype) for one in chosen.moments}
@@ -361,6 +375,19 @@ def _updates(
         if found.buffers[name].operand != buffer.operand:
             updates[buffer] = found.buffers[name]
     return updates
+
+
+def _chosen(optimiser: OptimiserOf, name: str) -> Optimiser:
+    """The optimiser of one parameter."""
+    found: object = optimiser
+    if not isinstance(optimiser, Optimiser) and callable(optimiser):
+        found = optimiser(name)
+    if not isinstance(found, Optimiser):
+        expected = "an optimiser such as nn.Adam(1e-3), or a function from names to optimisers"
+        raise BadArgument(
+            op="train_step", argument="optimiser", given=repr(found), expected=expected
+        )
+    return found
 
 
 def eval_step(

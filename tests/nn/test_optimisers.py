@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,7 +48,40 @@ CASES = [
     Case("Adam", {"lr": 0.02, "betas": (0.8, 0.95), "eps": 1e-3, "weight_decay": 0.1}),
     Case("AdamW"),
     Case("AdamW", {"lr": 0.05, "weight_decay": 0.2}),
+    Case("RMSprop"),
+    Case("RMSprop", {"alpha": 0.8, "eps": 1e-3, "weight_decay": 0.1, "momentum": 0.7}),
 ]
+
+
+@pytest.mark.peers
+def test_weights_are_averaged_as_by_torch_beside_any_optimiser() -> None:
+    import torch
+    from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+
+    module, peer = perceptrons()
+    given = batches(STEPS)
+    optimiser = nn.Averaged(nn.SGD(0.1, momentum=0.9), 0.8)
+    own = Evaluated(nn.train_graph(module, loss_of, optimiser, specified(given[0])))
+    other = torch.optim.SGD(peer.parameters(), 0.1, momentum=0.9)
+    means = AveragedModel(peer, multi_avg_fn=get_ema_multi_avg_fn(0.8))
+    for one in given:
+        own.step(one)
+        torch_steps(peer, other, torch_loss_of, [one])
+        means.update_parameters(peer)
+    for name, one in means.module.named_parameters():
+        mean = own.states[f"{name}:average"]
+        np.testing.assert_allclose(mean, one.detach().numpy(), rtol=0, atol=CLOSE)
+
+
+def test_averages_have_the_names_of_the_model() -> None:
+    module = nn.Linear(5, 3, rng=0)
+    (batch,) = batches(1)
+    narrow = {name: one.astype(np.float32) for name, one in batch.items()}
+    step = nn.train_step(module, loss_of, nn.Averaged(nn.SGD(0.1)), specified(narrow), search=0)
+    step(**narrow)
+    for name, one in step.averages().items():
+        np.testing.assert_array_equal(one, step.states[name])
+    module.load_state_dict(step.averages())
 
 
 @pytest.mark.peers
@@ -189,6 +222,11 @@ def test_a_warm_up_is_a_line_to_what_comes_after() -> None:
     np.testing.assert_allclose(got, [0.25, 0.5, 0.75, 1, 1, 0.5, 0.5, 0.25], rtol=CLOSE)
 
 
+def test_a_schedule_in_place_of_its_steps_is_refused() -> None:
+    with pytest.raises(BadArgument, match="steps"):
+        nn.WarmUp(nn.CosineRate(0.1, 9), 5)  # type: ignore[arg-type]
+
+
 def test_a_schedule_counts_the_steps_of_its_program() -> None:
     module, given = nn.Sequential(nn.Linear(5, 3, rng=0)).to("float64"), batches(4)
     optimiser = nn.SGD(nn.StepRate(0.1, 2, 0.5))
@@ -204,3 +242,30 @@ def test_a_given_rate_is_an_input() -> None:
     before = own.states["0.weight"]
     assert own.step({**batch, "lr": np.float64(0)})["lr"] == 0
     assert (own.states["0.weight"] == before).all()
+
+
+@pytest.mark.parametrize(
+    ("make", "given", "argument"),
+    [
+        (nn.Adam, nn.Linear(2, 2, rng=0).parameters(), "lr"),
+        (nn.SGD, "0.1", "lr"),
+        (nn.Averaged, "adam", "optimiser"),
+    ],
+)
+def test_habits_from_elsewhere_are_refused_plainly(
+    make: Callable[[object], object], given: object, argument: str
+) -> None:
+    with pytest.raises(BadArgument, match=argument):
+        make(given)
+
+
+@pytest.mark.parametrize(
+    ("criterion", "optimiser", "argument"),
+    [(loss_of, "adam", "optimiser"), (nn.MSELoss(), nn.SGD(0.1), "loss_fn")],
+)
+def test_what_is_no_loss_or_no_optimiser_makes_no_step(
+    criterion: Any, optimiser: Any, argument: str
+) -> None:
+    (batch,) = batches(1)
+    with pytest.raises(BadArgument, match=argument):
+        nn.train_graph(nn.Linear(5, 3, rng=0), criterion, optimiser, specified(batch))
