@@ -277,7 +277,9 @@ def _timed(value: object) -> tuple[float, float] | None:
     if value is None:
         return None
     flops, size = (_seconds(one) for one in _rows(value))
-    return (flops, size) if flops is not None and size is not None else None
+    if flops is None or size is None:
+        raise TypeError("two numbers")
+    return flops, size
 
 
 def _rows(value: object) -> list[object]:

@@ -13,7 +13,7 @@ from photic.cli.main import app
 
 runner = CliRunner()
 
-HEAVY = ("numpy", "photic.compiler", "photic.language", "photic.tensor", "rich.progress")
+HEAVY = ("numpy", "photic.compiler", "photic.language.decoder", "photic.tensor", "rich.progress")
 
 
 def photic(*arguments: str) -> subprocess.CompletedProcess[str]:
