@@ -5,6 +5,7 @@ How two of them promote is a matter of tensors: every operation here has operand
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
@@ -73,12 +74,12 @@ def dtype_of(given: DType | str | np.dtype[np.generic] | type) -> DType:
     """The record for a name, a NumPy dtype or a Python type; BadArgument for what is not listed."""
     if isinstance(given, DType):
         return given
-    if isinstance(given, type):
-        given = {float: "float32", int: "int64", bool: "bool"}.get(given, given)
-    name = given if isinstance(given, str) else np.dtype(given).name
-    if name not in DTYPES:
-        raise BadArgument(op="dtype", argument="dtype", given=name, expected=", ".join(DTYPES))
-    return DTYPES[name]
+    names: dict[object, str] = {float: "float32", int: "int64", bool: "bool"}
+    with suppress(TypeError):  # what NumPy knows no dtype of is told below
+        given = np.dtype(names.get(given, given)).name
+    if str(given) not in DTYPES:
+        raise BadArgument(op="dtype", argument="dtype", given=given, expected=", ".join(DTYPES))
+    return DTYPES[str(given)]
 
 
 def accumulator(dtype: DType) -> DType:
