@@ -35,7 +35,6 @@ from photic.cli.progress import progress
 from photic.cli.run_program import pairs, read_array
 from photic.cli.show import showing
 from photic.cli.table import duration, quantity, table
-from photic.ir.dim import Data, Symbol, Var
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from photic.forms.dim_eval import Lookup
     from photic.frontends.onnx.records import Port
     from photic.frontends.onnx.sizes import Given
+    from photic.ir.dim import Data, Symbol, Var
     from photic.storage.artifact import Array
 
 PEERS = ("onnxruntime", "openvino")
@@ -204,6 +204,8 @@ def _of_program(path: Path, dims: Sequence[str], given: Mapping[str, Array]) -> 
 
 def _lookup(sizes: Mapping[str, int]) -> Lookup:
     """The number of a symbolic size."""
+
+    from photic.ir.dim import Symbol
 
     def number(atom: Symbol | Var | Data) -> int:
         assert isinstance(atom, Symbol)
