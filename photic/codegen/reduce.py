@@ -18,7 +18,7 @@ from photic.ir.dim import Var, bounds, product
 from photic.ir.dtype import BOOL, DType
 from photic.ir.index import Expr
 
-TERMS = 256  # of a sum of floats, one after the other
+TERMS = 128  # of a sum of floats, one after the other
 JOIN = {"sum": "add", "max": "max"}
 
 

@@ -27,7 +27,7 @@ from photic.storage.making import Making
 from photic.targets.errors import TooLarge
 from photic.targets.registry import Loaded, Threads
 from photic.tensor.bound import Bound, Prepared, shared
-from photic.tensor.ports import Sizes, accept, port_of
+from photic.tensor.ports import Sizes, accept, address_of, fixed_shape, port_of
 
 ALIGNMENT = 64  # bytes
 
@@ -72,7 +72,7 @@ class Program:
         self._ports = {one.name: port_of(one) for one in artifact.inputs}
         self._read = [(one.name, one.slot) for one in artifact.inputs if one.slot >= 0]
         self._states = {one.name: _zeros(one) for one in artifact.states}
-        self._results = [(one, one.dtype.numpy) for one in artifact.outputs]
+        self._results = [(one, one.dtype.numpy, fixed_shape(one.shape)) for one in artifact.outputs]
         self.report = _report(artifact)
         _stateful.add(self)
 
@@ -107,9 +107,7 @@ class Program:
         InputDtype, InputUnreadable, SizeMissing, SizeOutOfRange, SizeConflict.
         """
         arrays, sizes = accept(self._ports, self.artifact.sizes, given)
-        outputs: dict[str, Array] = {
-            one.name: np.empty(sizes.shape(one.shape), dtype) for one, dtype in self._results
-        }
+        outputs = self._outputs(sizes)
         if self._states:
             with self._lock:
                 self._run(arrays, outputs, sizes)
@@ -127,9 +125,7 @@ class Program:
         inputs = shared(self._ports, given)
         arrays, sizes = accept(self._ports, self.artifact.sizes, {**given, **inputs})
         read = {name: self._apart(array) for name, array in arrays.items()}
-        outputs = {
-            one.name: np.empty(sizes.shape(one.shape), dtype) for one, dtype in self._results
-        }
+        outputs = self._outputs(sizes)
 
         def prepare(pool: Threads) -> _Workspace:
             work = self._workspace(pool)
@@ -144,6 +140,13 @@ class Program:
         from photic.tensor.store import save_artifact
 
         save_artifact(self.artifact, Path(path))
+
+    def _outputs(self, sizes: Sizes) -> dict[str, Array]:
+        made: dict[str, Array] = {}
+        for one, dtype, fixed in self._results:
+            shape = sizes.shape(one.shape) if fixed is None else fixed
+            made[one.name] = np.empty(shape, dtype)
+        return made
 
     def _run(self, arrays: dict[str, Array], outputs: dict[str, Array], sizes: Sizes) -> None:
         pool = self._loaded.pool()
@@ -169,9 +172,9 @@ class Program:
     ) -> None:
         table = work.table
         for name, slot in self._read:
-            table[slot] = arrays[name].ctypes.data
-        for one, _ in self._results:
-            table[one.slot] = outputs[one.name].ctypes.data
+            table[slot] = address_of(arrays[name])
+        for one, *_ in self._results:
+            table[one.slot] = address_of(outputs[one.name])
         for number, symbol in enumerate(self.artifact.sizes):
             work.sizes[number] = sizes.values[symbol.name]
 

@@ -81,6 +81,7 @@ KEY_CHARACTERS = 32
 SHOWN_CHARACTERS = 4000
 COMPILE_SECONDS = 900.0
 LOCK_SECONDS = 60.0
+LOCK_DIGITS = 3  # of a key: builds that wait for each other by chance are few, and so are the files
 STALE_SECONDS = 3600.0
 PUBLISH_TRIES = 8
 WORK_PREFIX = ".work-"
@@ -290,7 +291,7 @@ def _somewhere(action: Callable[[Path], T]) -> T:
 
 def _build_locked(folder: Path, recipe: Recipe, links: tuple[tuple[str, ...], ...]) -> Path:
     key = recipe.key()
-    with locked(folder / f".lock-{key[0]}", LOCK_SECONDS):
+    with locked(folder / f".lock-{key[:LOCK_DIGITS]}", LOCK_SECONDS):
         if not _is_intact(folder / key, key):  # else another process was faster
             _sweep_stale(folder)
             _build_in(folder, recipe, links)
