@@ -14,6 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from photic.base.errors import BadArgument
+from photic.ir import graph
 from photic.ir.dim import Dim, bounds, product
 from photic.ir.dtype import FLOAT32, INT32, INT64
 from photic.tensor.axes import checked_axis
@@ -32,7 +33,7 @@ from photic.tensor.primitive import (
     where,
 )
 from photic.tensor.shapes import checked_axes, flip, ravel, reshape
-from photic.tensor.tensor import Axes, Tensor, Value, method, number, size_value, tensor
+from photic.tensor.tensor import Axes, Tensor, Value, method, number, size_value, tensor, whole
 
 LOG2_E = math.log2(math.e)
 
@@ -187,8 +188,15 @@ def _shifted(x: Value, axis: Axes, op: str) -> tuple[Tensor, Tensor]:
     """The value less its row's maximum (in float32 for halves), and the maximum."""
     value = as_float(x, op)
     wide = value.astype(accumulated(value.dtype))
-    top = max(wide, axis, keepdims=True)
+    top = _stopped(max(wide, axis, keepdims=True))
     return wide - top, top
+
+
+def _stopped(x: Tensor) -> Tensor:
+    """The same value, through which no gradient passes: what is taken off is given back later."""
+    for _ in range(2):  # a copy of a copy, see photic/autograd
+        x = whole(graph.cast(x.operand, x.dtype))
+    return x
 
 
 def softmax(x: Value, axis: Axes = -1) -> Tensor:
@@ -221,7 +229,7 @@ def logsumexp(x: Value, axis: Axes = None, keepdims: bool = False) -> Tensor:
     wide = value.astype(accumulated(value.dtype))
     top = max(wide, axis, keepdims=True)
     # an infinite maximum would make inf - inf
-    shift = where(isfinite(top), top, 0.0)
+    shift = _stopped(where(isfinite(top), top, 0.0))
     total = _summed(exp2((wide - shift) * LOG2_E), axis, keepdims=True)
     result = shift + log(total)
     if not keepdims:
