@@ -8,14 +8,18 @@ from photic.codegen.clike import scratch_stride
 from photic.compiler.compile import complete, prepared
 from photic.compiler.passes import NOTHING_FOUND, Compilation
 from photic.forms.nest_text import print_nest
+from photic.ir import index as form
 from photic.ir.dim import Dim, add, bounds, mul, product, symbols
 from photic.ir.graph import Graph
+from photic.ir.index import Over
 from photic.ir.nest import Nest
 from photic.ir.program import Kernel, Place, Repeat, all_steps, named_places
 from photic.search.cost import seconds
 from photic.storage.artifact import Argument, Artifact, KernelReport
 from photic.targets.registry import Target
 from photic.tuning.trial import number_at, points_at
+
+FREE = frozenset({"cast", "select"})  # moves that are not counted as arithmetic
 
 
 def make_artifact(graph: Graph, target: Target) -> Artifact:
@@ -68,24 +72,41 @@ def _reports(state: Compilation) -> tuple[KernelReport, ...]:
             source=state.sources[one.name].text,
             nest=print_nest(one),
             calls=calls[one.name],
-            flops=bounds(one.work)[1],
+            flops=bounds(_arithmetic(state, one))[1],
             bytes=sum(bounds(mul(product(b.shape), b.dtype.bytes))[1] for b in one.parameters),
             seconds=known.seconds,
             predicted_seconds=seconds((one,), state.machine),
             rules=known.rules,
-            timed=_timed(one),
+            timed=_timed(one, _arithmetic(state, one)),
         )
         for one, known in found
     )
 
 
-def _timed(nest: Nest) -> tuple[float, float]:
+def _arithmetic(state: Compilation, nest: Nest) -> Dim:
+    """Operations of a call: each once for each point of what it depends on, sums for each term.
+
+    Where values are shared that the stores write out several times, the nest's own estimate, which
+    counts loads as well.
+    """
+    total: Dim = 0
+    for store in state.program.functions[nest.name].stores:
+        bound, each = set(form.bound(store)), product(axis.extent for axis in store.axes)
+        for one in form.walk(store.value):
+            if one.children and one.op not in FREE:
+                free = one.children[0].free if isinstance(one.attribute, Over) else one.free
+                inner = sorted(free & bound, key=lambda axis: axis.name)
+                total = add(total, mul(each, product(axis.extent for axis in inner)))
+    return min(total, nest.work, key=lambda one: bounds(one)[1])
+
+
+def _timed(nest: Nest, flops: Dim) -> tuple[float, float]:
     """Flops and bytes of a call, as the means over the sizes at which kernels are measured."""
     size: Dim = 0
     for one in nest.parameters:
         size = add(size, mul(product(one.shape), one.dtype.bytes))
-    points = points_at(sorted(symbols(nest.work) | symbols(size), key=lambda one: one.name))
+    points = points_at(sorted(symbols(flops) | symbols(size), key=lambda one: one.name))
     return (
-        sum(number_at(nest.work, one) for one in points) / len(points),
+        sum(number_at(flops, one) for one in points) / len(points),
         sum(number_at(size, one) for one in points) / len(points),
     )
