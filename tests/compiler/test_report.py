@@ -1,3 +1,10 @@
+"""What a program's report says of its kernels."""
+
+from __future__ import annotations
+
+import pytest
+
+import photic as ph
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
