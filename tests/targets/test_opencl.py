@@ -18,6 +18,7 @@ from photic.ir.dtype import FLOAT32
 from photic.targets.measure import Slot, Trial
 from photic.targets.opencl import device, facts
 from photic.targets.opencl.errors import OpenclLacks, OpenclMissing, OpenclRefused
+from photic.targets.opencl.session import packed
 from photic.targets.opencl.worker import Worker
 
 pytest.importorskip("pyopencl", reason="pyopencl is not installed: pip install '.[opencl]'")
@@ -95,6 +96,25 @@ def test_kernels_that_need_more_scratch_than_those_before_leave_them_theirs() ->
         out = program(x=a, near=b, far=c)
         np.testing.assert_allclose(out["a"], a @ b.T, rtol=1e-5, atol=1e-4)
         np.testing.assert_allclose(out["b"], np.tile(a, 8) @ c.T, rtol=1e-5, atol=1e-3)
+
+
+def test_temporaries_that_ended_before_another_still_do_when_they_are_small() -> None:
+    arena = [(0, 128, 10, -1), (0, 64, 64, -2), (64, 192, 100, -3), (128, 256, 1, -4)]
+    starts, end = packed(arena)
+    assert starts == {-1: 0, -2: 0, -3: 64, -4: 64}
+    assert end == 192
+
+
+def test_a_program_whose_largest_sizes_no_device_holds_runs_at_small_ones(machine: None) -> None:
+    n = ph.dim("n", 1, 1 << 20)
+    x = ph.input("x", (n, 64))
+    wide = ph.cumsum(ph.cumsum(ph.concatenate([x] * 40, -1), 0), -1)
+    program = compiled({"y": ph.sum(wide, -1)})
+    assert program.artifact.arena_bytes > facts.facts().buffer_bytes
+    for count in (3, 17, 2):
+        a = normal(count, 64)
+        want = np.cumsum(np.cumsum(np.tile(a.astype(np.float64), 40), 0), -1).sum(-1)
+        np.testing.assert_allclose(program(x=a)["y"], want, rtol=1e-4, atol=1)
 
 
 def test_half_types_bytes_and_bools_go_in_and_out(machine: None) -> None:

@@ -2,8 +2,9 @@
 
 Each parameter of a kernel function is a buffer and where in it to begin, as temporaries share one
 buffer, the arena. The plan is the last line of the text, JSON in a comment: the sizes, the buffers
-from outside with their bytes, and the steps. Sizes and numbers of work-items are texts over the
-symbolic sizes (``photic.forms.graph_text.parse_dim``).
+from outside with their bytes, the temporaries with where the arena has them at the largest sizes,
+and the steps. A buffer is named by its slot, a temporary by -1, -2, and so on. Bytes and numbers of
+work-items are texts over the symbolic sizes (``photic.forms.graph_text.parse_dim``).
 """
 
 from __future__ import annotations
@@ -31,7 +32,6 @@ from photic.ir.program import (
 from photic.loops.layout import aligned_bytes, elements
 
 PLAN = "//: "
-ARENA = -1  # where a slot's number stands
 UNKNOWN = "state"  # a buffer of no known role may be read and written
 
 
@@ -46,7 +46,7 @@ def entry_source(program: Program, nests: dict[str, Nest], addresses: Addresses)
     plan = {
         "sizes": [_size(known[name]) for name in addresses.sizes],
         "slots": list(_slots(program, nests, addresses)),
-        "arena": _arena(program, addresses),
+        "arena": list(_arena(program, addresses)),
         "steps": _steps(program, program.steps, nests, addresses),
     }
     return "\n".join([*words.lines, PLAN + json.dumps(plan)]) + "\n"
@@ -90,10 +90,12 @@ def _bytes(buffer: Buffer, layout: Layout) -> Dim:
     return elements(buffer.shape, layout) * buffer.dtype.bytes
 
 
-def _arena(program: Program, addresses: Addresses) -> int:
-    """Bytes of the arena."""
-    places = [(start, program.places[name]) for name, start in addresses.offsets.items()]
-    return max((start + aligned_bytes(one.buffer, one.layout) for start, one in places), default=0)
+def _arena(program: Program, addresses: Addresses) -> Iterator[tuple[int, int, str]]:
+    """Where each temporary begins and ends at the largest sizes, and its bytes."""
+    for name, start in addresses.offsets.items():
+        place = program.places[name]
+        end = start + aligned_bytes(place.buffer, place.layout)
+        yield start, end, str(_bytes(place.buffer, place.layout))
 
 
 def _steps(
@@ -129,8 +131,8 @@ def _steps(
     return found
 
 
-def _where(addresses: Addresses, name: str) -> list[int]:
-    """A buffer's slot, and where in it it begins, in bytes."""
+def _where(addresses: Addresses, name: str) -> int:
+    """A buffer's slot, or the number of a temporary."""
     if name in addresses.slots:
-        return [addresses.slots[name], 0]
-    return [ARENA, addresses.offsets[name]]
+        return addresses.slots[name]
+    return -1 - list(addresses.offsets).index(name)

@@ -18,7 +18,7 @@ import numpy as np
 from photic.forms.dim_eval import number_of
 from photic.forms.graph_text import parse_dim
 from photic.ir.dim import Data, Dim, Symbol, Var
-from photic.targets.opencl.entry import ARENA
+from photic.loops.layout import ALIGNMENT
 from photic.targets.opencl.facts import Opened
 
 SMALL_WORK = 100_000  # operations; less than this is left to one work-item of a processor
@@ -40,10 +40,10 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """Bytes from one buffer to another; each is a slot and where to begin."""
+    """Bytes from one buffer to another."""
 
-    target: tuple[int, int]
-    source: tuple[int, int]
+    target: int
+    source: int
     count: Dim
 
 
@@ -60,7 +60,7 @@ class Repeated:
 class Chosen:
     """One of two lists of steps, by a byte of a buffer."""
 
-    condition: tuple[int, int]
+    condition: int
     then: tuple[Prepared, ...]
     otherwise: tuple[Prepared, ...]
 
@@ -70,11 +70,14 @@ Prepared: TypeAlias = Launch | Moved | Repeated | Chosen
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The plan of a text, read: sizes by slot, buffers from outside as roles and bytes, steps."""
+    """The plan of a text, read: sizes by slot, buffers from outside as roles and bytes, steps.
+
+    ``arena`` has the temporaries by where they begin: begin, end, bytes now, and their number.
+    """
 
     sizes: tuple[Symbol, ...]
     slots: tuple[tuple[str, Dim], ...]
-    arena: int
+    arena: tuple[tuple[int, int, Dim, int], ...]
     steps: Sequence[Sequence[Any]]
     dim: Callable[[str], Dim]
 
@@ -88,7 +91,24 @@ def plan_of(table: Mapping[str, Any]) -> Plan:
         return parse_dim(text, known, {})
 
     slots = tuple((role, dim(text)) for role, text in table["slots"])
-    return Plan(sizes, slots, table["arena"], table["steps"], dim)
+    places = enumerate(table["arena"])
+    arena = [(start, end, dim(size), -1 - k) for k, (start, end, size) in places]
+    arena.sort(key=lambda one: one[:2])
+    return Plan(sizes, slots, tuple(arena), table["steps"], dim)
+
+
+def packed(arena: Sequence[tuple[int, int, int, int]]) -> tuple[dict[int, int], int]:
+    """Where temporaries begin whose bytes are less than planned, by number, and where all end.
+
+    Before and after: what ended before another began still does, so that no two meet that did not.
+    """
+    starts, ends, last = dict[int, int](), list[tuple[int, int]](), 0
+    for start, end, size, number in arena:
+        begin = max((now for planned, now in ends if planned <= start), default=0)
+        starts[number] = begin
+        ends.append((end, begin + -(-size // ALIGNMENT) * ALIGNMENT))
+        last = max(last, ends[-1][1])
+    return starts, last
 
 
 @dataclass(slots=True)
@@ -100,17 +120,18 @@ class Session:
     plan: Plan
     constants: dict[int, Any]
     queue: Any = field(init=False)
-    arena: Any = field(init=False)
     steps: tuple[Prepared, ...] = field(init=False)
     scratch: Any = None
     scratch_bytes: int = 0
+    arena: Any = None
+    arena_at: tuple[int, ...] | None = None
+    starts: dict[int, int] = field(default_factory=dict)
     buffers: dict[int, Any] = field(default_factory=dict)
     uses: dict[int, list[tuple[Any, int]]] = field(default_factory=dict)
     numbers: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.queue = self.opened.cl.CommandQueue(self.opened.context)
-        self.arena = self.buffers[ARENA] = self._new(self.plan.arena)
         self.steps = self._prepared(self.plan.steps)
 
     # --- before the first call ------------------------------------------------------------------
@@ -128,23 +149,20 @@ class Session:
                     count = 2 * len(arguments)
                     found.append(Launch(kernel, count, dim(total), dim(work), scratch))
                 case "copy", (target, source, count):
-                    found.append(Moved(tuple(target), tuple(source), dim(count)))
+                    found.append(Moved(target, source, dim(count)))
                 case "repeat", (slot, trips, body):
                     found.append(Repeated(slot, dim(trips), self._prepared(body)))
                 case "branch", (condition, then, otherwise):
                     sides = self._prepared(then), self._prepared(otherwise)
-                    found.append(Chosen(tuple(condition), *sides))
+                    found.append(Chosen(condition, *sides))
         return tuple(found)
 
-    def _kernel(self, name: str, arguments: Sequence[tuple[int, int]]) -> Any:
-        """A kernel object of this step's own, with all set that does not change."""
+    def _kernel(self, name: str, arguments: Sequence[int]) -> Any:
+        """A kernel object of this step's own; which buffers it is given is noted."""
         kernel = self.opened.cl.Kernel(self.program, f"photic_{name}")
-        for number, (slot, start) in enumerate(arguments):
-            if slot == ARENA:
-                kernel.set_arg(2 * number, self.arena)
-            else:
-                self.uses.setdefault(slot, []).append((kernel, 2 * number))
-            kernel.set_arg(2 * number + 1, np.uint64(start))
+        for number, slot in enumerate(arguments):
+            self.uses.setdefault(slot, []).append((kernel, 2 * number))
+            kernel.set_arg(2 * number + 1, np.uint64(0))
         return kernel
 
     # --- a call ---------------------------------------------------------------------------------
@@ -160,6 +178,21 @@ class Session:
         self.numbers = list(sizes)
         for slot, (role, count) in enumerate(self.plan.slots):
             self._give(slot, role, self.number(count), addresses[slot])
+        if self.arena_at != tuple(self.numbers):
+            self._pack()
+
+    def _pack(self) -> None:
+        """The arena for these sizes, and where in it each temporary begins."""
+        self.arena_at = tuple(self.numbers)
+        arena = [(start, end, self.number(size), k) for start, end, size, k in self.plan.arena]
+        self.starts, count = packed(arena)
+        if self.arena is None or self.arena.size < count:
+            self.arena = self._new(count)
+        for number, start in self.starts.items():
+            self.buffers[number] = self.arena
+            for kernel, place in self.uses.get(number, ()):
+                kernel.set_arg(place, self.arena)
+                kernel.set_arg(place + 1, np.uint64(start))
 
     def enqueue(self) -> None:
         """All steps, once."""
@@ -258,15 +291,15 @@ class Session:
         for number, value in enumerate(last, step.count):
             step.kernel.set_arg(number, value)
 
-    def _move(self, target: tuple[int, int], source: tuple[int, int], count: int) -> None:
+    def _move(self, target: int, source: int, count: int) -> None:
         if count:
-            ends = self.buffers[target[0]], self.buffers[source[0]]
-            starts = {"dst_offset": target[1], "src_offset": source[1], "byte_count": count}
+            to, start = self.starts.get(target, 0), self.starts.get(source, 0)
+            starts = {"dst_offset": to, "src_offset": start, "byte_count": count}
+            ends = self.buffers[target], self.buffers[source]
             self.opened.cl.enqueue_copy(self.queue, *ends, **starts)
 
-    def _byte(self, place: tuple[int, int]) -> bool:
-        found = np.empty(1, np.uint8)
-        slot, start = place
+    def _byte(self, slot: int) -> bool:
+        found, start = np.empty(1, np.uint8), self.starts.get(slot, 0)
         self.opened.cl.enqueue_copy(self.queue, found, self.buffers[slot], src_offset=start)
         return bool(found[0])
 
