@@ -44,7 +44,7 @@ def _each_lane(limit: object) -> str:
 
 def _lane_by_lane(frame: Frame, dtype: DType, text: str) -> str:
     """A vector filled in a loop, each lane with ``text``."""
-    name = frame.words.declare(frame.words.type(dtype.short, frame.width), "{0}")
+    name = frame.words.declare(frame.words.type(dtype.short, frame.width), "0")
     frame.words.line(f"{_each_lane(frame.width)} {name}[{LANE}] = {text};")
     return name
 

@@ -54,9 +54,9 @@ def prelude(needs: frozenset[Need]) -> str:
 
 
 def spelled(text: str) -> str:
-    """The text with integers of 8 and 64 bits, and vectors of zeros, as OpenCL writes them."""
+    """The text with integers of 8 and 64 bits as OpenCL writes them."""
     text = _LONG_NUMBER.sub(r"\1\2l", text).replace("long long", "long")
-    return _SIGNED_CHAR.sub("char", text).replace("= {0};", "= 0;")
+    return _SIGNED_CHAR.sub("char", text)
 
 
 DIALECT = Dialect(
