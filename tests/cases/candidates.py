@@ -65,7 +65,7 @@ def winner(work: Work, machine: Machine, seed: int) -> Winner:
         made = build(space, recording(_rearranging(randomly(rng)), trail))
         if is_small(made):
             break
-    return Winner(dict(trail), made, None, ())
+    return Winner("", dict(trail), made, None, ())
 
 
 def _rearranging(choose: Choose) -> Choose:

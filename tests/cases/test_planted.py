@@ -145,5 +145,6 @@ def test_a_faster_candidate_with_a_fault_is_not_kept(
 ) -> None:
     nothing = "return;" if fault == "does nothing" else ""
     found, checks = searched(monkeypatch, FAULTS[fault], nothing)
-    assert found.candidates == PROPOSALS and found.winners == {}
+    assert found.candidates == PROPOSALS
+    assert not any(one.choices for one in found.winners.values())  # the kernels as written stay
     assert checks and all(isinstance(one, Wrong) for one in checks)  # it won its race
