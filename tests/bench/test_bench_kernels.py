@@ -26,6 +26,8 @@ def bench() -> Iterator[dict[str, ModuleType]]:
     sys.path[:] = path
     for name in NAMES:
         sys.modules.pop(name)
+    if torch := sys.modules.get("torch"):  # which the benches keep no gradients of
+        torch.set_grad_enabled(True)
 
 
 # --- workloads ------------------------------------------------------------------------------
