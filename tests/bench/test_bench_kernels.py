@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
@@ -16,6 +17,8 @@ import photic as ph
 BENCH = Path(__file__).resolve().parents[2] / "bench"
 NAMES = ("common", "ceilings", "kernel_workloads", "kernel_peers", "kernels", "calls")
 GIGA = 1e9
+
+needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +42,7 @@ def test_workloads_have_names_of_their_own(bench: dict[str, ModuleType]) -> None
 
 
 @pytest.mark.peers
+@needs_torch
 def test_results_have_the_shapes_and_dtypes_of_the_peer(bench: dict[str, ModuleType]) -> None:
     import torch
 
@@ -57,6 +61,7 @@ def _name(dtype: object) -> str:
 
 
 @pytest.mark.peers
+@needs_torch
 def test_the_judge_takes_the_peer_for_right_and_a_wrong_result_not(
     bench: dict[str, ModuleType],
 ) -> None:
@@ -70,6 +75,7 @@ def test_the_judge_takes_the_peer_for_right_and_a_wrong_result_not(
 
 
 @pytest.mark.peers
+@needs_torch
 def test_exact_functions_count_what_differs(bench: dict[str, ModuleType]) -> None:
     work = bench["kernel_workloads"].in_order((6,))
     array = np.array([3, 1, 2, 6, 4, 5], np.float32)
