@@ -194,14 +194,14 @@ class Probe:
 
     def __init__(self, most_bytes: int) -> None:
         self.facts: Facts = facts()  # asks Linux for the tile registers
-        self.library = load_library(build_kernels(SOURCE.read_text(encoding="utf-8")))
-        self.lanes = int(self.library.lanes())
+        self.loops = load_library(build_kernels(SOURCE.read_text(encoding="utf-8")))
+        self.lanes = int(self.loops.lanes())
         self.memory = {large: _touched(most_bytes, large) for large in (False, True)}
         self.threads = ThreadPoolExecutor(max(THREADS))
 
     def function(self, name: str, arguments: int) -> Callable[..., None]:
-        """A loop of the library; the first of its arguments says how often."""
-        found = getattr(self.library, name)
+        """A compiled loop; the first of its arguments says how often."""
+        found = getattr(self.loops, name)
         found.restype, found.argtypes = None, [ctypes.c_int64, *[ctypes.c_void_p] * arguments]
         return found  # type: ignore[no-any-return]
 

@@ -16,7 +16,7 @@ BENCH = Path(__file__).resolve().parents[2] / "bench"
 
 @pytest.fixture
 def slices(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    pytest.importorskip("scipy")
+    pytest.importorskip("scipy", reason="scipy is not installed: pip install .[test]")
     monkeypatch.syspath_prepend(str(BENCH))
     monkeypatch.setattr(sys, "path", [*sys.path])
     spec = importlib.util.spec_from_file_location("ulp_slices", BENCH / "ulp_slices.py")

@@ -125,12 +125,27 @@ class Ready:
         return next((OutOfBounds(name) for name, one in places.items() if not one.is_intact), None)
 
 
+Shared = dict[tuple[int, Slot], tuple[Guarded, Array]]
+
+
+def filled(shared: Shared, number: int, slot: Slot) -> Guarded:
+    """A slot's buffer; if it is kept, as it was before the first call."""
+    if (number, slot) not in shared:
+        data = noise(slot, np.random.default_rng(number)).view(np.uint8)
+        made = Guarded.of(data.size, at_end=False)
+        made.bytes[:] = data
+        shared[number, slot] = made, data if slot.kept else data[:0]
+    found, first = shared[number, slot]
+    found.bytes[: first.size] = first
+    return found
+
+
 @dataclass(slots=True)
 class Worker:
     """Texts that are loaded, and the buffers that trials share, with what is in them at first."""
 
     loaded: dict[str, Loaded] = field(default_factory=dict)
-    shared: dict[tuple[int, Slot], tuple[Guarded, Array]] = field(default_factory=dict)
+    shared: Shared = field(default_factory=dict)
     spaces: dict[tuple[str, int], Guarded] = field(default_factory=dict)
 
     def build(self, trials: Sequence[Trial]) -> list[str]:
@@ -177,23 +192,12 @@ class Worker:
 
     def at_noise(self, trial: Trial) -> Ready:
         """A call on the shared buffers, all as they were before the first call."""
-        slots = {number: self.filled(number, one) for number, one in enumerate(trial.slots)}
+        slots = {number: filled(self.shared, number, one) for number, one in enumerate(trial.slots)}
         for space in _spaces(trial):
             if space not in self.spaces:
                 self.spaces[space] = _noisy(space[1])
         arena, scratch = (self.spaces[space] for space in _spaces(trial))
         return Ready(self.loaded[trial.text].repeat, slots, arena, scratch, trial.sizes)
-
-    def filled(self, number: int, slot: Slot) -> Guarded:
-        """A slot's buffer; if it is kept, as it was before the first call."""
-        if (number, slot) not in self.shared:
-            data = noise(slot, np.random.default_rng(number)).view(np.uint8)
-            made = Guarded.of(data.size, at_end=False)
-            made.bytes[:] = data
-            self.shared[number, slot] = made, data if slot.kept else data[:0]
-        found, first = self.shared[number, slot]
-        found.bytes[: first.size] = first
-        return found
 
     def run(
         self,

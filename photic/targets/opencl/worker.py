@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from photic.targets.c.worker import Guarded
-from photic.targets.measure import OutOfBounds, Slot, Trial
+from photic.targets.c.worker import Guarded, Shared, filled
+from photic.targets.measure import OutOfBounds, Trial
 from photic.targets.opencl.device import SHOWN_CHARACTERS, loaded
 from photic.targets.opencl.errors import OpenclFailed, OpenclLacks
 from photic.targets.opencl.facts import driver_errors, opened
 from photic.targets.opencl.session import Session
-from photic.targets.process import Array, noise
+from photic.targets.process import Array
 
 
 @dataclass(slots=True)
@@ -28,7 +28,7 @@ class Worker:
 
     sessions: dict[str, Session] = field(default_factory=dict)
     warm: set[str] = field(default_factory=set)
-    shared: dict[tuple[int, Slot], tuple[Guarded, Array]] = field(default_factory=dict)
+    shared: Shared = field(default_factory=dict)
 
     def build(self, trials: Sequence[Trial]) -> list[str]:
         """Compile the new texts; what is wrong with each, or ""."""
@@ -53,7 +53,9 @@ class Worker:
         """The seconds of ``calls`` calls in a row: the least of so many series."""
         session, seconds = self.sessions[trial.text], []
         for _ in range(series):
-            slots = {number: self.filled(number, one) for number, one in enumerate(trial.slots)}
+            slots = {
+                number: filled(self.shared, number, one) for number, one in enumerate(trial.slots)
+            }
             addresses = [one.address for one in slots.values()]
             with driver_errors(session.opened):
                 session.give(addresses, trial.sizes)
@@ -71,17 +73,6 @@ class Worker:
         if fault:  # nobody else may be blamed for it
             self.shared.clear()
         return fault or min(seconds)
-
-    def filled(self, number: int, slot: Slot) -> Guarded:
-        """A slot's buffer; if it is kept, as it was before the first call."""
-        if (number, slot) not in self.shared:
-            data = noise(slot, np.random.default_rng(number)).view(np.uint8)
-            made = Guarded.of(data.size, at_end=False)
-            made.bytes[:] = data
-            self.shared[number, slot] = made, data if slot.kept else data[:0]
-        found, first = self.shared[number, slot]
-        found.bytes[: first.size] = first
-        return found
 
     def run(
         self,
