@@ -32,7 +32,7 @@ from photic.forms.candidate_check import Right, check
 from photic.forms.nest_text import print_nest
 from photic.loops.plan import best_known
 from photic.search.cost import seconds as predicted_seconds
-from photic.search.space import Candidate, build, is_small, space_of
+from photic.search.space import Candidate, build, space_of
 from photic.search.tree import Draw, Drawn, Tree
 from photic.search.work import Work
 from photic.storage.files import write_atomic
@@ -40,6 +40,7 @@ from photic.targets.measure import Outcome, Timed, Trial, Unsteady, measure, rat
 from photic.targets.process import Remote
 from photic.targets.registry import Target, target_named
 from photic.tensor.compiling import graph_of
+from photic.tuning.candidate import is_small
 from photic.tuning.drawing import Proposer, drawing
 from photic.tuning.partition import partition
 from photic.tuning.trial import called, meaning_of, source_of, trial_of

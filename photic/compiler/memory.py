@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from photic.ir.program import Program, touched
+from photic.ir.program import Branch, Program, all_steps, touched
 from photic.loops.layout import aligned_bytes
 
 
@@ -54,10 +54,11 @@ def plan_memory(program: Program) -> MemoryPlan:
 
 
 def _lifetimes(program: Program) -> list[_Life]:
-    """First and last step of each temporary; a loop is one step."""
+    """First and last step of each temporary; what a loop touches lives from where it begins."""
     times: dict[str, list[int]] = {}
-    for time, step in enumerate(program.steps):
-        for name in set().union(*touched(step, program)):
+    for time, step in enumerate(all_steps(program.steps)):
+        read, written = touched(step, program)
+        for name in {step.condition} if isinstance(step, Branch) else read | written:
             times.setdefault(name, []).append(time)
     return [
         _Life(name, aligned_bytes(place.buffer, place.layout), times[name][0], times[name][-1])

@@ -16,8 +16,8 @@ from photic.compiler.source import rendered
 from photic.forms.constants import evaluate_constants
 from photic.forms.graph_check import check_graph
 from photic.forms.graph_text import print_graph
-from photic.forms.nest_text import print_nest
-from photic.forms.program_text import print_program
+from photic.forms.nest_text import print_nests
+from photic.forms.program_text import print_layouts, print_program
 from photic.forms.relaying import relaid
 from photic.ir.graph import Graph
 from photic.ir.nest import Nest
@@ -193,12 +193,11 @@ def _choices_text(state: Compilation) -> str:
 
 
 def _layouts_text(state: Compilation) -> str:
-    laid = [(name, one.layout) for name, one in state.program.places.items()]
-    return "".join(f"{name}: {lay}\n" for name, lay in laid if lay != ROW_MAJOR)
+    return print_layouts(state.program)
 
 
 def _nests_text(state: Compilation) -> str:
-    return "\n".join(map(print_nest, state.nests.values()))
+    return print_nests(state.nests)
 
 
 PASSES: tuple[Pass, ...] = (

@@ -8,7 +8,7 @@ Indices stay symbolic: a condition between indices is worth more than its table.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from photic.forms.eval import evaluate_operand
@@ -79,8 +79,17 @@ def _bytes(node: Node) -> int:
     return _elements(node.shape) * node.dtype.bytes
 
 
-def replaced(graph: Graph, made: Mapping[Node, Node]) -> Graph:
-    """The graph with some nodes replaced by others of the same shape and dtype."""
+def _unchanged(node: Node) -> Node:
+    return node
+
+
+def replaced(
+    graph: Graph, made: Mapping[Node, Node], change: Callable[[Node], Node] = _unchanged
+) -> Graph:
+    """The graph with some nodes replaced by others of the same shape and dtype.
+
+    ``change`` is made of each other node, once what it is made of is replaced.
+    """
     done: dict[Node, Node] = dict(made)
 
     def moved(one: Operand) -> Operand:
@@ -91,7 +100,8 @@ def replaced(graph: Graph, made: Mapping[Node, Node]) -> Graph:
             attribute = node.attribute
             if isinstance(attribute, Scan):
                 attribute = replace(attribute, outputs=tuple(map(moved, attribute.outputs)))
-            done[node] = graphs.with_operands(node, tuple(map(moved, node.operands)), attribute)
+            operands = tuple(map(moved, node.operands))
+            done[node] = change(graphs.with_operands(node, operands, attribute))
     return Graph(
         tuple((name, moved(one)) for name, one in graph.outputs),
         tuple((done[state], moved(one)) for state, one in graph.updates),

@@ -58,7 +58,7 @@ def evaluate_store(
     ``operate`` may watch or disturb what is computed. Raises BrokenGraph where the store reads or
     writes outside, SizeMissing.
     """
-    axes = (*store.axes, *form.bound(store))
+    axes = dict.fromkeys((*store.axes, *form.bound(store)))  # a reduction may be over an output's
     order = {axis: place for place, axis in enumerate(axes)}
     nowhere = np.zeros((1,) * len(order), bool)
     points = _Points(Run(sizes, widen), operate, buffers, order, nowhere, {})

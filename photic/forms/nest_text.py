@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from photic.ir.nest import Clip, Fit, Loop, Nest, Part, Tile
 
 
@@ -41,3 +43,8 @@ def _tile_text(tile: Tile) -> str:
         lanes = f" vector {one.axis.name}:{one.count}x{one.width}"
         lanes += "" if one.valid is None else f" valid {one.valid}"
     return f"tile [{unrolled}{lanes}] {tile.store}"
+
+
+def print_nests(nests: Mapping[str, Nest]) -> str:
+    """Several nests, one below the other."""
+    return "\n".join(map(print_nest, nests.values()))

@@ -13,7 +13,8 @@ import numpy as np
 
 from photic.forms.eval import MEANING, Array, Run, convert
 from photic.forms.index_eval import evaluate_store
-from photic.ir.program import Branch, Collective, Copy, Kernel, Program, Repeat, Step, named_places
+from photic.forms.program_names import named_places
+from photic.ir.program import Branch, Collective, Copy, Kernel, Program, Repeat, Step
 
 NOISE = 113  # what a buffer holds before it is written
 

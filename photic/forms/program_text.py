@@ -46,7 +46,7 @@ from photic.ir.dim import Data, Dim, FloorDiv, Int, Mod, Monomial, Symbol, Var, 
 from photic.ir.dtype import DTYPES, DType
 from photic.ir.graph import payload_of
 from photic.ir.index import Attribute, Buffer, Expr, Store
-from photic.ir.program import Function, Layout, Place, Program, Step
+from photic.ir.program import ROW_MAJOR, Function, Layout, Place, Program, Step
 
 WIDTH = 88  # columns; longer records have their fields on lines of their own
 NAMED = (Symbol, Var, Data, Buffer, Expr, Function)
@@ -205,3 +205,9 @@ class _Reader:
         if not is_of:
             fail(tree, f"{ast.unparse(tree)!r} is not of type {hint}")
         return value
+
+
+def print_layouts(program: Program) -> str:
+    """The layouts of buffers that are not row-major, a line each."""
+    laid = [(name, one.layout) for name, one in program.places.items()]
+    return "".join(f"{name}: {lay}\n" for name, lay in laid if lay != ROW_MAJOR)

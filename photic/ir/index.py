@@ -313,6 +313,10 @@ def cast(value: Expr, dtype: DType) -> Expr:
         return value.children[0]
     if is_alike and value.op == "select" and value.children[2] is zero(value.dtype):
         return select(value.children[0], cast(value.children[1], dtype), zero(dtype))
+    if is_alike and value.op == "select" and value.dtype.bytes > dtype.bytes:
+        inner = [one.children[0] for one in value.children[1:] if one.op == "cast"]
+        if [one.dtype for one in inner] == [dtype, dtype]:
+            return select(value.children[0], *inner)
     return make("cast", (value,), PLAIN, dtype)
 
 

@@ -121,12 +121,6 @@ def name_of(role: Role, name: str) -> str:
     return PREFIX[role] + name
 
 
-def named_places(program: Program, role: Role) -> dict[str, Place]:
-    """The places of inputs, outputs or states by the names that users know."""
-    places = program.places.items()
-    return {name[len(PREFIX[role]) :]: place for name, place in places if place.role == role}
-
-
 def all_steps(steps: tuple[Step, ...]) -> Iterator[Step]:
     """Every step, those inside bodies included, in order."""
     for step in steps:

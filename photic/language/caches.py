@@ -11,6 +11,14 @@ from __future__ import annotations
 CACHES = ("float32", "float16", "bfloat16", "int8")
 """Keys and values as one of these; int8 has a float32 scale for each head of each token."""
 DEFAULT_CACHE = "float32"
+AUTOMATIC = "auto"
+
+
+def kept_as(cache: str, precision: str) -> str:
+    """What a cache that is chosen by the precision of products is kept as."""
+    if cache != AUTOMATIC:
+        return cache
+    return "bfloat16" if precision == "bf16" else DEFAULT_CACHE
 
 
 def ring_rows(window: int, context: int, chunk: int) -> int:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from photic.base.errors import BadArgument
 from photic.base.settings import setting
 from photic.frontends.model_file import ModelFile
-from photic.language.caches import CACHES, DEFAULT_CACHE, ring_rows
+from photic.language.caches import AUTOMATIC, CACHES, DEFAULT_CACHE, kept_as, ring_rows
 from photic.language.config import Config, read_config
 from photic.language.errors import BadSampling, ContextOverflow
 from photic.language.kept import Progress, kept_program, remade_program
@@ -47,6 +47,8 @@ from photic.language.tokenizer import Tokenizer
 from photic.tensor.program import Program
 
 CHUNK_TOKENS = 128  # of a prompt in one call: enough for full register tiles, small in memory
+DEFAULT_PRECISION = "bf16"
+MANY_TOKENS = 16  # in a call, from which on products are rounded, by kernels of their own
 STEP = "step"
 TARGET = "c"
 
@@ -328,7 +330,8 @@ def open_session(
     search: float = 0.0,
     seed: int = 0,
     speculative: int = 0,
-    cache: str = DEFAULT_CACHE,
+    cache: str = AUTOMATIC,
+    precision: str = DEFAULT_PRECISION,
 ) -> Session:
     """A session for a known name, a GGUF file, a folder of Hugging Face, or one on its hub.
 
@@ -337,13 +340,15 @@ def open_session(
     total of 0 is not known yet. ``search``: seconds to look for faster kernels first, from
     ``seed``; what is found is kept. With 0 the program that was kept is taken. ``speculative``: how
     many tokens the session may draft at once, up to MOST_DRAFTED. ``cache``: what keys and values
-    are kept as, one of ``CACHES``. Raises BadArgument, and what ``pull``, ``open_model``,
-    ``read_config``, ``tokenizer_of_model`` and ``compile`` raise.
+    are kept as, one of ``CACHES``, or "auto". ``precision`` as ``photic.compile`` has it: with
+    ``"exact"`` the logits do not depend on how a prompt is cut into calls. Raises BadArgument, and
+    what ``pull``, ``open_model``, ``read_config``, ``tokenizer_of_model`` and ``compile`` raise.
     """
     if not 0 <= speculative <= MOST_DRAFTED:
         _refuse("speculative", speculative, f"0 to {MOST_DRAFTED}")
+    cache = kept_as(cache, precision)
     if cache not in CACHES:
-        _refuse("cache", cache, ", ".join(CACHES))
+        _refuse("cache", cache, ", ".join((*CACHES, AUTOMATIC)))
     answers = 1 + (MOST_DRAFTED if speculative else 0)  # one program for all counts of drafts
     path = pull(model, progress)
     file = open_model(path)
@@ -359,11 +364,12 @@ def open_session(
         assert isinstance(seconds, int | float)
         if seconds > 0:
             progress("search", 0, max(1, round(seconds)))
-        return compiled(file, config, room, seconds, seed, (), answers, cache)
+        return compiled(file, config, room, seconds, seed, (), answers, cache, precision)
 
     key = [sha256, str(room), str(CHUNK_TOKENS)]
     key += [f"{answers} answers"] if speculative else []
     key += [f"{cache} cache"] if cache != DEFAULT_CACHE else []
+    key += [precision]
     given = key, TARGET, make, progress
     program = remade_program(*given) if search > 0 else kept_program(*given)
     return Session(path, config, tokenizer, program, room, speculative)
@@ -390,7 +396,8 @@ def compiled(
     seed: int,
     without: Sequence[str],
     answers: int = 1,
-    cache: str = DEFAULT_CACHE,
+    cache: str = AUTOMATIC,
+    precision: str = DEFAULT_PRECISION,
 ) -> Program:
     """A model's program, made anew; arguments and errors as ``photic.compile`` has them.
 
@@ -400,6 +407,16 @@ def compiled(
     from photic.language.decoder import build
     from photic.tensor.compiling import compile
 
-    model = build(file, config, context, CHUNK_TOKENS, answers=answers, cache=cache)
-    outputs = {"logits": model.logits}
-    return compile(outputs, model.updates, target=TARGET, search=search, seed=seed, without=without)
+    kept = kept_as(cache, precision)
+    model = build(file, config, context, CHUNK_TOKENS, answers=answers, cache=kept)
+    return compile(
+        {"logits": model.logits},
+        model.updates,
+        target=TARGET,
+        search=search,
+        seed=seed,
+        without=without,
+        precision=precision,
+        # exact results must not depend on how many tokens a call has, so that all share kernels
+        ranges={} if precision == "exact" else {"count": (MANY_TOKENS,)},
+    )

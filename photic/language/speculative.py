@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-MOST_DRAFTED = 16  # in one call: longer guesses are seldom right, and each token costs time
+MOST_DRAFTED = 14  # in one call: longer guesses are seldom right, and each token costs time
 SHORTEST = 2  # tokens that must repeat: what follows a single one is anybody's guess
 LONGEST = 64  # tokens that are compared: of two repeats that long neither is the better guess
 

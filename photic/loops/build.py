@@ -11,15 +11,17 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TypeAlias
 
+from photic.forms.rounding import unrounded
 from photic.ir import index as form
 from photic.ir.dim import Dim, Var, bounds, product, substitute, var
 from photic.ir.index import Buffer, Expr, Store
 from photic.ir.nest import Fit, Lanes, Loop, LoopKind, Nest, Part, Tile
 from photic.ir.program import ROW_MAJOR, Function, Layout
 from photic.loops.parts import written_out
-from photic.loops.plan import GROUP_ROWS, MANY, STAGED_ROWS, Choice
-from photic.loops.target import Machine
+from photic.loops.plan import GROUP_ROWS, MANY, STAGED_ROWS, Choice, staged_in
+from photic.loops.target import Machine, Rows
 
+LEAST_ROWS = 4  # left over that an instruction for whole tiles does
 ENOUGH_ITEMS = 16  # parallel items for each core
 GROUP = 16  # tiles of a lone vector loop that one parallel item takes
 GROUP_VECTORS = 4  # tiles of vectors that one term of a scatter goes to
@@ -30,7 +32,7 @@ Body: TypeAlias = Callable[[Store, Dim, Lanes], tuple[Part, ...]]
 def nest(function: Function, choice: Choice, layouts: dict[str, Layout], machine: Machine) -> Nest:
     """The nest of these choices, with the layouts that the constants really have."""
     lays = tuple(layouts.get(one.name, ROW_MAJOR) for one in function.parameters)
-    loops, parts, scratch = _staged(choice) if choice.staged else (*inside(choice), ())
+    loops, parts, scratch = _staged(choice, machine) if choice.staged else (*inside(choice), ())
     body, total = _around(parts, loops, choice.store, machine), work(function.stores[0])
     if choice.scatter:
         total = product(one.extent for one in choice.scatter.terms) * work(choice.store)
@@ -74,7 +76,7 @@ def _inside(choice: Choice) -> tuple[list[Var], tuple[Part, ...]]:
     if choice.lanes is not None and choice.lanes in store.axes:
 
         def body(inner: Store, place: Dim, across: Lanes) -> tuple[Part, ...]:
-            return _rows(inner, list(choice.rows), (), across)
+            return _rows(inner, list(choice.rows), (), across, choice.few)
 
         tiles, parts = _across(store, choice, body)
         loops[choice.lanes] = tiles
@@ -117,14 +119,18 @@ def _across(store: Store, choice: Choice, body: Body) -> tuple[Var, tuple[Part, 
     return tiles, _fitted(axis.extent, start, size, whole, rest)
 
 
-def _staged(choice: Choice) -> tuple[list[Var], tuple[Part, ...], tuple[Buffer, ...]]:
+def _staged(
+    choice: Choice, machine: Machine
+) -> tuple[list[Var], tuple[Part, ...], tuple[Buffer, ...]]:
     """The loops around groups of rows, what is inside, and the buffers for what is staged.
 
     A group first computes what all its rows read; where there are few rows it does not.
     """
     store, (rows, size) = choice.store, choice.rows[0]
     tiles = _tiles_of(rows, size)
-    held = {one: _held(choice, one, f"staged{k}") for k, one in enumerate(choice.staged)}
+    size = choice.width * choice.count
+    named = ((one, f"staged{k}") for k, one in enumerate(choice.staged))
+    held = {one: staged_in(store, one, name, size) for one, name in named}
     groups, unrolled = _in_groups((), tiles, GROUP_ROWS)[0], written_out(store.value)
 
     def body(inner: Store, place: Dim, across: Lanes) -> tuple[Part, ...]:
@@ -137,25 +143,19 @@ def _staged(choice: Choice) -> tuple[list[Var], tuple[Part, ...], tuple[Buffer, 
             tile = Tile(Store(buffer, (), index, value), tuple(short), across, frozenset())
             first += _serially([axis for axis in axes if axis not in unrolled], (tile,))
         changed = Store(inner.buffer, inner.axes, inner.index, form.replaced(inner.value, reads))
-        made, plain = (
-            _in_groups(_rows(one, list(choice.rows), (), across), tiles, GROUP_ROWS)[1]
-            for one in (changed, inner)
-        )
-        if isinstance(rows.extent, int):
+        parts = _rows(changed, list(choice.rows), (), across, choice.few)
+        made = _in_groups(parts, tiles, GROUP_ROWS)[1]
+        if bounds(rows.extent)[0] >= STAGED_ROWS:
             return (*first, made)
-        return (Fit(STAGED_ROWS, rows.extent, (*first, made), (plain,)),)
+        few = choice.few or choice.rows
+        value = unrounded(inner.value) if machine.narrow else inner.value
+        plain = _few(Store(inner.buffer, inner.axes, inner.index, value), rows, few[0][1], across)
+        return (Fit(STAGED_ROWS, rows.extent, (*first, made), plain),)
 
     loop, parts = _across(store, choice, body)
     others = (axis for axis in choice.order if axis not in (choice.lanes, rows))
     loops = [one for one in (*others, loop, groups) if one.extent != 1]
     return loops, parts, tuple(buffer for buffer, _ in held.values())
-
-
-def _held(choice: Choice, value: Expr, name: str) -> tuple[Buffer, list[Var]]:
-    """The buffer in which a value is staged, and the reductions over which it is."""
-    axes = sorted(value.free.intersection(form.bound(choice.store)), key=str)
-    shape = (*(axis.extent for axis in axes), choice.width * choice.count)
-    return Buffer(name, shape, value.dtype), axes
 
 
 def _fitted(
@@ -168,10 +168,22 @@ def _fitted(
     return (Fit(start + size, extent, whole, rest),)
 
 
+def _few(store: Store, rows: Var, size: int, lanes: Lanes | None) -> tuple[Part, ...]:
+    """All rows, by loops over tiles of them."""
+    return (Loop(_tiles_of(rows, size), "serial", _rows(store, [(rows, size)], (), lanes)),)
+
+
 def _rows(
-    store: Store, rows: list[tuple[Var, int]], unrolled: tuple[Var, ...], lanes: Lanes | None
+    store: Store,
+    rows: list[tuple[Var, int]],
+    unrolled: tuple[Var, ...],
+    lanes: Lanes | None,
+    few: Rows = (),
 ) -> tuple[Part, ...]:
-    """The unrolled variables, one after the other, each with a loop for the rows that are left."""
+    """The unrolled variables, one after the other, each with a loop for the rows that are left.
+
+    Where an instruction does whole tiles it does what is left, too, unless that is ``few``.
+    """
     if not rows:
         return (Tile(store, unrolled, lanes, written_out(store.value)),)
     (axis, size), others = rows[0], rows[1:]
@@ -182,6 +194,9 @@ def _rows(
     left = Var(f"{axis.name}_r", axis.extent - start)
     single = _put(store, axis, start + var(left.name, left.extent))
     rest: tuple[Part, ...] = (Loop(left, "serial", _rows(single, others, unrolled, lanes)),)
+    if few:
+        tile = Tile(single, (left,), lanes, written_out(single.value))
+        rest = (Fit(LEAST_ROWS, left.extent, (tile,), _few(single, left, few[0][1], lanes)),)
     return _fitted(axis.extent, start, size, whole, rest)
 
 
@@ -218,14 +233,18 @@ def _moved(part: Part, axis: Var, value: Dim) -> Part:
         if lanes is not None and lanes.valid is not None:
             valid = substitute(lanes.valid, {axis: value})
             lanes = Lanes(lanes.axis, lanes.width, lanes.count, valid, lanes.reduced)
-        return Tile(_put(part.store, axis, value), part.unrolled, lanes, part.inner)
+        store, unrolled = _put(part.store, axis, value), list[Var]()
+        for one in part.unrolled:
+            unrolled.append(Var(one.name, substitute(one.extent, {axis: value})))
+            store = _put(store, one, var(one.name, unrolled[-1].extent))
+        return Tile(store, tuple(unrolled), lanes, part.inner)
     if isinstance(part, Loop):
         inner = Var(part.axis.name, substitute(part.axis.extent, {axis: value}))
         return Loop(inner, part.kind, tuple(_moved(one, axis, value) for one in part.body))
     assert isinstance(part, Fit), "clips stand in no lone loop"
     return Fit(
         substitute(part.needed, {axis: value}),
-        part.available,
+        substitute(part.available, {axis: value}),
         tuple(_moved(one, axis, value) for one in part.whole),
         tuple(_moved(one, axis, value) for one in part.rest),
     )

@@ -152,11 +152,13 @@ def _is_worth(node: Node, use: _Use, fact: _Facts) -> bool:
         return places > 1 or repeats > 1 or use.inside_reduction not in ("", node.op)
     if (fact.fixed or fact.positional or fact.pins) and not fact.costly:
         return False
+    if node.op == "contiguous" and node.operands[0].dtype.is_half and not node.dtype.is_half:
+        return False  # what it widens takes less memory
     if places > 1 and (fact.costly or len(fact.leaves) > 1):
         return True
     if fact.costly:
         return repeats > 1
-    return fact.chain > 1 and repeats > FEW_REPEATS
+    return (fact.chain > 1 or node.dtype.is_half) and repeats > FEW_REPEATS
 
 
 def _repeats(node: Node, use: _Use) -> float:

@@ -15,10 +15,11 @@ from functools import lru_cache
 from itertools import chain
 from typing import TypeAlias
 
+from photic.forms.rounding import unrounded
 from photic.ir import dim as dims
 from photic.ir import index as form
 from photic.ir.dim import Data, Dim, FloorDiv, Mod, Var, bounds, coefficient_of, var, variables
-from photic.ir.index import Access, Expr, Store
+from photic.ir.index import Access, Buffer, Expr, Store
 from photic.ir.program import ROW_MAJOR, Function, Layout
 from photic.ir.walk import parts_first
 from photic.loops.layout import offset
@@ -64,6 +65,7 @@ class Choice:
     order: tuple[Var, ...] = ()  # of the store's axes, outermost first
     scatter: Scatter | None = None  # whose update ``store`` is
     staged: tuple[Expr, ...] = ()  # values that a tile of lanes computes once for many rows
+    few: Rows = ()  # of a tile without the instruction, where an instruction does the reduction
 
 
 def choose(
@@ -78,16 +80,20 @@ def choose(
     scatter = scatter_of(store)
     store, width, known = _best_lanes(scatter.update if scatter else store, constants, machine)
     lanes = known[decide("lanes", [one.name if one else "none" for one in known])]
-    tiles = _register_tiles(store, lanes, width, constants, machine)
+    tiles, special, held = _register_tiles(store, lanes, width, constants, machine, may_stage)
     labels = [" ".join([f"{n}", *(f"{axis}:{size}" for axis, size in rows)]) for n, rows in tiles]
     count, rows = tiles[decide("register tile", labels)]
+    is_special = special and (count, rows) == tiles[0]
+    if machine.narrow and not is_special:
+        store = Store(store.buffer, store.axes, store.index, unrounded(store.value))
     layouts = _layouts(store, lanes, width * count, constants)
     across = {lanes: width * count} if lanes else {}
     found = orders(store, {**dict(rows), **across}, layouts)[-1 if scatter else 0 :]
     order = found[decide("order", [" ".join(axis.name for axis in one) for one in found])]
     made = Choice(store, lanes, width if lanes else 1, count, rows, layouts, order, scatter)
-    is_special = (count, rows) == machine.special(store, lanes)
-    staged = values_to_stage(made, machine) if may_stage and not is_special else ()
+    if is_special:
+        return replace(made, staged=held, few=special)
+    staged = values_to_stage(made, machine) if may_stage else ()
     if staged:
         is_dear = any(_is_dear(made, one, constants) for one in staged)
         options = STAGED if is_dear else STAGED[::-1]
@@ -98,7 +104,8 @@ def choose(
 def values_to_stage(choice: Choice, machine: Machine) -> tuple[Expr, ...]:
     """What is reduced and differs from lane to lane, but not from row to row of the tile.
 
-    Only what may be computed at any place, and fits into a cache for all of a reduction.
+    Only what may be computed at any place, and fits into a cache for all of a reduction. What is
+    widened is staged before it is, if the machine may be narrow.
     """
     lanes, bound = choice.lanes, set(form.bound(choice.store))
     if len(choice.rows) != 1 or lanes is None or lanes not in choice.store.axes:
@@ -107,8 +114,9 @@ def values_to_stage(choice: Choice, machine: Machine) -> tuple[Expr, ...]:
 
     def is_staged(one: Expr) -> bool:
         is_common = lanes in one.free and rows not in one.free and not one.free.isdisjoint(bound)
-        parts = list(form.walk(one)) if is_common else []
-        return is_common and all(form.is_in_range(x) and x.op not in JOIN for x in parts)
+        is_wide = machine.narrow and one.op == "cast" and one.children[0].dtype.is_half
+        parts = list(form.walk(one)) if is_common and not is_wide else []
+        return bool(parts) and all(form.is_in_range(x) and x.op not in JOIN for x in parts)
 
     inner = parts_first([choice.store.value], lambda x: () if is_staged(x) else x.children, ())
     found = [one for one in inner if is_staged(one)]
@@ -118,6 +126,18 @@ def values_to_stage(choice: Choice, machine: Machine) -> tuple[Expr, ...]:
     )
     fits = sum(lines) * choice.width * choice.count <= machine.cache_bytes
     return tuple(found) if fits and bounds(rows.extent)[1] >= STAGED_ROWS else ()
+
+
+def staged_in(store: Store, value: Expr, name: str, lanes: Dim) -> tuple[Buffer, list[Var]]:
+    """The buffer in which a value is staged for so many lanes, and the reductions over which."""
+    axes = sorted(value.free.intersection(form.bound(store)), key=str)
+    return Buffer(name, (*(axis.extent for axis in axes), lanes), value.dtype), axes
+
+
+def _read_staged(store: Store, lanes: Var, value: Expr) -> Expr:
+    """What reads a staged value, as if all lanes were."""
+    buffer, axes = staged_in(store, value, f"staged {value}", lanes.extent)
+    return form.load(buffer, [var(one.name, one.extent) for one in (*axes, lanes)])
 
 
 def _is_dear(choice: Choice, value: Expr, constants: frozenset[str]) -> bool:
@@ -137,17 +157,32 @@ def _best_lanes(
     axes = (*store.axes, *form.bound(store))
     legal = [one for one in axes if _is_legal(store, one)]
     costs = {one: _cost(store, one, width, constants) for one in (None, *legal)}
-    return store, width, sorted(costs, key=lambda one: costs[one])[:MOST_LANES]
+    best = sorted(costs, key=lambda one: (machine.special(store, one) is None, costs[one]))
+    return store, width, best[:MOST_LANES]
 
 
 @lru_cache(maxsize=MANY)
 def _register_tiles(
-    store: Store, lanes: Var | None, width: int, constants: frozenset[str], machine: Machine
-) -> list[tuple[int, Rows]]:
-    """Register tiles: the best known first, then others that the registers hold."""
+    store: Store,
+    lanes: Var | None,
+    width: int,
+    constants: frozenset[str],
+    machine: Machine,
+    may_stage: bool,
+) -> tuple[list[tuple[int, Rows]], Rows, tuple[Expr, ...]]:
+    """Register tiles: the best known first, then others that the registers hold.
+
+    If the first is that of an instruction, the rows of a tile without it, and what it has staged.
+    """
     usual = _register_tile(store, lanes, width, constants, machine)
-    best = machine.special(store, lanes) or usual
-    found = [best, usual]
+    best, held = machine.special(store, lanes), tuple[Expr, ...]()
+    if best is None and may_stage and lanes is not None:
+        held = values_to_stage(Choice(store, lanes, width, *usual, {}), machine)
+        reads = {one: _read_staged(store, lanes, one) for one in held}
+        value = form.replaced(store.value, reads)
+        best = machine.special(Store(store.buffer, store.axes, store.index, value), lanes)
+        best = best if best and [axis for axis, _ in best[1]] == [a for a, _ in usual[1]] else None
+    found = [best or usual, usual]
     if lanes is not None:
         fitting = -(-bounds(lanes.extent)[1] // width)
         for count in (one for one in COUNTS if one == 1 or one <= fitting):
@@ -156,8 +191,9 @@ def _register_tiles(
                 found += [(count, ((axis, size),)) for size in ROWS if size > 1]
     room = machine.vector_registers - SPARE_REGISTERS
     # accumulators, and the operands of one step
-    held = {one: one[0] * math.prod(size for _, size in one[1]) + one[0] for one in found}
-    return [one for one, registers in held.items() if one == best or registers <= room]
+    needed = {one: one[0] * math.prod(size for _, size in one[1]) + one[0] for one in found}
+    kept = [one for one, size in needed.items() if one == best or size <= room]
+    return kept, usual[1] if best else (), held if best else ()
 
 
 def _width(store: Store, machine: Machine) -> int:

@@ -29,17 +29,6 @@ def weights(key: str, options: Sequence[str]) -> list[float]:
     return [1.0] * len(options)
 
 
-def recording(choose: Choose, taken: list[tuple[str, str]]) -> Choose:
-    """As ``choose``, noting each key and the label taken."""
-
-    def answer(key: str, options: Sequence[str]) -> int:
-        number = choose(key, options)
-        taken.append((key, options[number]))
-        return number
-
-    return answer
-
-
 def randomly(rng: random.Random) -> Choose:
     """Options as likely as their weights."""
 

@@ -21,6 +21,7 @@ from photic.ir.dim import Atom, Dim, Var, bounds, coefficient_of, substitute, va
 from photic.ir.index import Access, Buffer, Expr, Over
 from photic.ir.nest import Clip, Fit, Loop, Nest, Part, Tile, parallel_loops
 from photic.ir.program import ROW_MAJOR, Layout
+from photic.ir.walk import parts_first
 from photic.loops.layout import offset
 from photic.loops.target import Machine
 
@@ -164,21 +165,20 @@ class _TileCost:
 
         Adds the cycles of so many times; returns those of one.
         """
-        total, seen, stack = 0.0, set[Expr](), [value]
-        while stack:
-            one = stack.pop()
-            if one in seen or (bound and not bound & one.free):
-                continue
-            seen.add(one)
+        total = 0.0
+
+        def inside(one: Expr) -> tuple[Expr, ...]:
+            is_here = not bound or bound & one.free
+            return one.children if is_here and not isinstance(one.attribute, Over) else ()
+
+        for one in (x for x in parts_first([value], inside, ()) if not bound or bound & x.free):
             points = self.points(one.free)
             if isinstance(one.attribute, Access):
                 total += self.access(one.attribute, LOAD_CYCLES, times * points) * points
             elif isinstance(one.attribute, Over):
                 total += self.reduction(one, bound, times)
-                continue
             else:
                 total += self.operation(one, times * points) * points
-            stack += one.children
         return total
 
     def reduction(self, one: Expr, bound: frozenset[Var], times: float) -> float:
@@ -252,14 +252,5 @@ def _step(place: Dim, axis: Var) -> float:
 
 def _free_of(body: Expr, axis: Var) -> list[Expr]:
     """The largest values inside a reduction that do not depend on its variable."""
-    found, stack, seen = [], [body], set[Expr]()
-    while stack:
-        one = stack.pop()
-        if one in seen:
-            continue
-        seen.add(one)
-        if axis not in one.free:
-            found.append(one)
-        else:
-            stack += one.children
-    return found
+    inside = parts_first([body], lambda one: one.children if axis in one.free else (), ())
+    return [one for one in inside if axis not in one.free]

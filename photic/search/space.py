@@ -39,7 +39,6 @@ from photic.search.work import LARGE_BYTES, Work
 AS_WRITTEN = "as written"
 SPACE_VERSION = "6"  # changes when a label comes to mean another candidate
 TILE_SIZES = (1, 8, 16, 32, 64, 96, 128, 256, 512)
-MOST_SCRATCH_BYTES = 4 << 20  # of one thread; more would not stay in a cache
 MOST_REGIONS = 12  # alternatives of values
 STAGED = 3  # extractions of which copies of inputs are tried
 EXTRACTIONS = 40  # tries to find so many
@@ -226,11 +225,6 @@ def _meanings(region: Region, made: Arrangement, nests: Sequence[Nest]) -> Itera
                 value = form.load(home.buffer, index)
             values[statement.target.name] = value
         yield Function(one.name, one.parameters, tuple(stores))
-
-
-def is_small(candidate: Candidate) -> bool:
-    """True if every thread's scratch fits a cache."""
-    return all(most_bytes(one.scratch) <= MOST_SCRATCH_BYTES for one in candidate.nests)
 
 
 def most_bytes(buffers: Sequence[Buffer]) -> int:

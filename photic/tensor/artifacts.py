@@ -8,12 +8,13 @@ from photic.codegen.clike import scratch_stride
 from photic.compiler.compile import complete, prepared
 from photic.compiler.passes import NOTHING_FOUND, Compilation
 from photic.forms.nest_text import print_nest
+from photic.forms.program_names import named_places
 from photic.ir import index as form
 from photic.ir.dim import Dim, add, bounds, mul, product, symbols
 from photic.ir.graph import Graph
 from photic.ir.index import Over
 from photic.ir.nest import Nest
-from photic.ir.program import Kernel, Place, Repeat, all_steps, named_places
+from photic.ir.program import Kernel, Place, Repeat, all_steps
 from photic.search.cost import seconds
 from photic.storage.artifact import Argument, Artifact, KernelReport
 from photic.targets.registry import Target

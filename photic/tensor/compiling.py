@@ -19,7 +19,9 @@ from photic.storage.searches import Searched, remember_search
 from photic.targets.registry import target_named
 from photic.tensor.artifacts import finished
 from photic.tensor.making import making_of
+from photic.tensor.precision import PRECISIONS, narrowed, rounded
 from photic.tensor.program import Program
+from photic.tensor.ranges import by_ranges
 from photic.tensor.store import load_program
 from photic.tensor.tensor import Tensor
 from photic.tuning.tune import Options, open_records, tune
@@ -38,6 +40,7 @@ def compile(
     seed: int = 0,
     without: Sequence[str] = (),
     precision: str = "exact",
+    ranges: Mapping[str, Sequence[int]] | None = None,
 ) -> Program:
     """Compile tensors to a program that returns them by name.
 
@@ -47,13 +50,26 @@ def compile(
     ``search`` is how many seconds may be spent on measuring other kernels than the best known (None
     means PHOTIC_SEARCH); it may end sooner. 0 measures nothing: what earlier searches found on this
     machine is used, and the cost model's choice elsewhere. ``without`` leaves out topics of rules
-    (see ``photic rules``); ``placement`` among them keeps one kernel a stored value. Only
-    ``precision="exact"`` exists: arithmetic is in the dtype written. Raises PhoticError.
+    (see ``photic rules``); ``placement`` among them keeps one kernel a stored value.
+
+    ``precision="exact"``: arithmetic is in the dtype written. With ``"bf16"`` both operands of
+    float32 products of matrices may be rounded to bfloat16: each result is off by at most 2^-8 of
+    what it would be with all factors' absolute values.
+
+    ``ranges`` names symbolic sizes, and where ranges of them begin that get kernels of their own:
+    ``{"count": (2, 16)}`` makes some for 1, some for 2 to 15, and some for the rest. Raises
+    PhoticError.
     """
     graph = graph_of(_named(outputs), updates or {})
     chosen = target_named(target or text_setting("target") or DEFAULT_TARGET)
-    options = _options(search, seed, without, precision)
+    options = _options(search, seed, without)
+    if precision not in PRECISIONS:
+        expected = " or ".join(map(repr, PRECISIONS))
+        raise BadArgument(op="compile", argument="precision", given=precision, expected=expected)
+    if precision != "exact":
+        graph, chosen = rounded(graph), narrowed(chosen)
     state = prepared(graph, chosen)
+    state.program = by_ranges(state.program, ranges or {})
     tuned = tune(state.program, chosen, options)
     if tuned.seconds > 0:
         counts = (tuned.seconds, tuned.candidates, tuned.matches)
@@ -64,7 +80,7 @@ def compile(
     return Program(artifact, chosen.load(chosen.build(artifact.source)))
 
 
-def _options(search: float | None, seed: int, without: Sequence[str], precision: str) -> Options:
+def _options(search: float | None, seed: int, without: Sequence[str]) -> Options:
     """The search's options, checked."""
     seconds = setting("search") if search is None else search
     if not isinstance(seconds, int | float) or not 0 <= seconds < math.inf:
@@ -73,8 +89,6 @@ def _options(search: float | None, seed: int, without: Sequence[str], precision:
     if isinstance(without, str) or unknown:
         expected = f"some of {', '.join(KNOWN_TOPICS)}"
         raise BadArgument(op="compile", argument="without", given=without, expected=expected)
-    if precision != "exact":
-        raise BadArgument(op="compile", argument="precision", given=precision, expected="'exact'")
     return Options(float(seconds), seed, tuple(sorted(without)), open_records(seconds))
 
 

@@ -14,6 +14,9 @@ from photic.ir.dim import Symbol
 from photic.ir.index import Buffer
 from photic.ir.nest import Nest
 from photic.ir.program import Kernel, Program
+from photic.search.space import Candidate, most_bytes
+
+MOST_SCRATCH_BYTES = 4 << 20  # of one thread; more would not stay in a cache
 
 
 def table_of(nests: tuple[Nest, ...]) -> list[Buffer]:
@@ -34,3 +37,8 @@ def candidate_source(nests: tuple[Nest, ...], symbols: Sequence[Symbol], dialect
 def scratch_of(nests: tuple[Nest, ...]) -> int:
     """Bytes of scratch for each thread."""
     return scratch_stride({one.name: one for one in nests})
+
+
+def is_small(candidate: Candidate) -> bool:
+    """True if every thread's scratch fits a cache."""
+    return all(most_bytes(one.scratch) <= MOST_SCRATCH_BYTES for one in candidate.nests)

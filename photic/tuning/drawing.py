@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from photic.search.choosing import Choose, recording
+from photic.search.choosing import Choose
 from photic.search.tree import Draw, Drawn
 
 
@@ -17,6 +17,17 @@ class Proposer(Protocol):
 
     def learn(self, drawn: Drawn, seconds: float) -> None:
         """A measured time (infinite for a candidate that is wrong or does not run)."""
+
+
+def recording(choose: Choose, taken: list[tuple[str, str]]) -> Choose:
+    """As ``choose``, noting each key and the label taken."""
+
+    def answer(key: str, options: Sequence[str]) -> int:
+        number = choose(key, options)
+        taken.append((key, options[number]))
+        return number
+
+    return answer
 
 
 def drawing(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -17,9 +18,11 @@ from photic.forms.candidate_check import Arrays, Meaning
 from photic.forms.relaying import relaid
 from photic.ir import index as form
 from photic.ir.dim import Atom, Dim, Symbol, substitute, symbols
-from photic.ir.index import Buffer
+from photic.ir.index import Buffer, Store
 from photic.ir.program import Layout
 from photic.loops.layout import elements
+from photic.loops.scatter import scatter_of
+from photic.search.region import shared_axes
 from photic.search.space import Candidate
 from photic.search.work import Work
 from photic.targets.measure import Slot, Trial
@@ -28,6 +31,7 @@ from photic.tuning.candidate import candidate_source, scratch_of, table_of
 
 MOST_INTEGER = 8
 RUN_SECONDS = 60.0  # of one call in a check
+MANY = 256  # works whose meaning is remembered
 MOST_POINTS = 4  # sets of sizes at which a region is measured
 
 Sizes = Mapping[str, int]
@@ -110,7 +114,15 @@ def meaning_of(work: Work, candidate: Candidate) -> Meaning:
     """What a candidate for a work should compute; as written, it may not take other orders."""
     outputs = dict.fromkeys(one.buffer for one in work.stores)
     wanted = tuple(one for one in outputs if one.name not in work.temporary)
-    return Meaning(work.stores, wanted, {}, candidate.is_finite, not candidate.choices)
+    return Meaning(_sampleable(work), wanted, {}, candidate.is_finite, not candidate.choices)
+
+
+@lru_cache(maxsize=MANY)
+def _sampleable(work: Work) -> tuple[Store, ...]:
+    """The stores over axes of the whole work, so that some points of them can be judged alone."""
+    if len(work.stores) == 1 or any(map(scatter_of, work.stores)):
+        return work.stores
+    return shared_axes(work.stores, work.temporary)
 
 
 def called(

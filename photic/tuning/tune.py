@@ -34,7 +34,6 @@ from photic.search.space import (
     Candidate,
     Space,
     build,
-    is_small,
     most_bytes,
     space_of,
 )
@@ -48,6 +47,7 @@ from photic.targets.measure import MARGIN, Outcome, Timed, Unmeasured, beats, me
 from photic.targets.process import Remote
 from photic.targets.registry import Target
 from photic.tuning import tried
+from photic.tuning.candidate import is_small
 from photic.tuning.drawing import Proposer, drawing
 from photic.tuning.growth import growth
 from photic.tuning.partition import Group, partition

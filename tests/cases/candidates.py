@@ -12,12 +12,14 @@ import photic as ph
 from photic.compiler.compile import prepared
 from photic.compiler.passes import PASSES, Compilation
 from photic.loops.target import Machine
-from photic.search.choosing import Choose, randomly, recording
-from photic.search.space import build, is_small, space_of
+from photic.search.choosing import Choose, randomly
+from photic.search.space import build, space_of
 from photic.search.work import Work
 from photic.targets.registry import target_named
 from photic.tensor.artifacts import finished
 from photic.tensor.compiling import graph_of
+from photic.tuning.candidate import is_small
+from photic.tuning.drawing import recording
 from photic.tuning.partition import partition
 from photic.tuning.winners import Winner, apply_winners
 

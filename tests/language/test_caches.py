@@ -16,6 +16,7 @@ from photic.language.session import Session, open_session
 
 # Eleven bits of a float16, of values near 1; logits up to 10.
 HALF = 0.05
+EIGHT_BITS = 0.4
 
 
 def opened(path: Path, **options: str) -> Session:
@@ -26,12 +27,24 @@ def test_each_kind_of_cache_has_a_program_of_its_own(tmp_path: Path) -> None:
     path = tmp_path / "tiny.gguf"
     write_talking(path)
     ids = [3, 4, 5, 6, 7]
-    wide, narrow = opened(path), opened(path, cache="float16")
+    wide, narrow = (opened(path, cache=one, precision="exact") for one in ("auto", "float16"))
     assert wide.program.states["blk.0.keys"].dtype == np.float32
     assert narrow.program.states["blk.0.keys"].dtype == np.float16
     apart = np.abs(narrow.logits(ids) - wide.logits(ids)).max()
     assert 0 < apart < HALF
-    assert np.array_equal(opened(path).logits(ids), wide.logits(ids))
+    again = opened(path, precision="exact")
+    assert np.array_equal(again.logits(ids), wide.logits(ids))
+
+
+def test_the_default_rounds_caches_and_products_of_many_tokens(tmp_path: Path) -> None:
+    path = tmp_path / "tiny.gguf"
+    write_talking(path)
+    usual, exact = opened(path), opened(path, precision="exact")
+    assert usual.program.states["blk.0.keys"].dtype == np.dtype("bfloat16")
+    for count in (5, 40):
+        ids = [3 + k % 5 for k in range(count)]
+        apart = np.abs(usual.logits(ids) - exact.logits(ids)).max()
+        assert 0 < apart < EIGHT_BITS
 
 
 def test_a_session_refuses_another_kind_of_cache(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def silent(stage: str, done: int, total: int) -> None:
 def opened(tmp_path_factory: pytest.TempPathFactory) -> Session:
     path = tmp_path_factory.mktemp("session") / "tiny.gguf"
     write_talking(path, context=LONG)
-    return open_session(path, context=None, progress=silent)
+    return open_session(path, context=None, progress=silent, precision="exact")
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Session:
     """A session of CONTEXT tokens."""
     path = tmp_path_factory.mktemp("session") / "tiny.gguf"
     write_talking(path)
-    return open_session(path, context=None, progress=silent)
+    return open_session(path, context=None, progress=silent, precision="exact")
 
 
 def answering(

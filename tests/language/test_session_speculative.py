@@ -15,7 +15,7 @@ from photic.language import session as session_module
 from photic.language.chat import encode_chat
 from photic.language.errors import ContextOverflow, TemplateRejected
 from photic.language.sampling import Sampler, SamplingOptions
-from photic.language.session import Session, open_session
+from photic.language.session import MANY_TOKENS, Session, open_session
 from photic.language.speculative import MOST_DRAFTED
 from photic.language.turns import ASSISTANT, USER, Conversation, Said
 
@@ -166,6 +166,10 @@ def test_drafted_answers_read_in_turns_are_those_read_one_by_one(drafting: Sessi
             if piece is not None:
                 mine.append(piece)
     assert got == alone
+
+
+def test_calls_with_drafts_use_the_kernels_of_one_token() -> None:
+    assert 1 + MOST_DRAFTED < MANY_TOKENS
 
 
 @pytest.mark.parametrize("count", [-1, MOST_DRAFTED + 1])

@@ -25,15 +25,18 @@ import photic as ph
 from photic.forms.candidate_check import Right, check, sizes_to_try
 from photic.forms.nest_text import print_nest
 from photic.forms.program_eval import evaluate_program
-from photic.ir.program import Kernel, all_steps, named_places, touched
+from photic.forms.program_names import named_places
+from photic.ir.program import Kernel, all_steps, touched
 from photic.loops.lower import lower
 from photic.loops.plan import best_known
-from photic.search.choosing import Choose, randomly, recording, replaying
-from photic.search.space import Candidate, build, is_small, space_of
+from photic.search.choosing import Choose, randomly, replaying
+from photic.search.space import Candidate, build, space_of
 from photic.search.work import Work
 from photic.targets.process import Remote
 from photic.targets.registry import target_named
 from photic.tensor.compiling import graph_of
+from photic.tuning.candidate import is_small
+from photic.tuning.drawing import recording
 from photic.tuning.partition import partition
 from photic.tuning.trial import called, meaning_of, source_of, symbols_of, trial_of
 

@@ -15,7 +15,7 @@ from photic.base.trace import Event, listening
 from photic.compiler.compile import prepared
 from photic.ir.program import Kernel
 from photic.loops.plan import best_known
-from photic.search.choosing import randomly, recording, replaying
+from photic.search.choosing import randomly, replaying
 from photic.search.space import build, space_of
 from photic.search.tree import Draw, Drawn
 from photic.storage.making import Tried
@@ -23,6 +23,7 @@ from photic.storage.record import Record
 from photic.storage.records import Records
 from photic.targets.registry import target_named
 from photic.tensor.compiling import graph_of
+from photic.tuning.drawing import recording
 from photic.tuning.tried import FIRST, WON
 from photic.tuning.tune import Options, Tuned, tune
 from photic.tuning.winners import apply_winners

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from photic.loops.target import Machine
@@ -30,13 +30,13 @@ def machine() -> Machine:
     """What the planner is told."""
     known = facts()
     many = known.vector_bits >= WIDE_VECTOR_BITS or known.neon
-    return Machine(
+    made = Machine(
         vector_bytes=known.vector_bits // BITS,
         vector_registers=MANY_REGISTERS if many else FEW_REGISTERS,
         cores=known.cores,
         cache_bytes=known.l2_bytes,
-        **({"special": register_tile} if known.amx_bf16 else {}),
     )
+    return replace(made, special=register_tile) if known.amx_bf16 else made
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,59 +12,77 @@ on the way, for all rows of the tile. The registers must have been granted (``fa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from photic.codegen.tile import print_tile
 from photic.codegen.words import Words, dim_text
 from photic.ir import index as form
-from photic.ir.dim import Atom, Dim, Var, bounds, coefficient_of, substitute, var
+from photic.ir.dim import Atom, Dim, Var, bounds, coefficient_of, mod, substitute, var, variables
+from photic.ir.dim import product as product_of
 from photic.ir.dtype import BFLOAT16, FLOAT32
 from photic.ir.index import Access, Buffer, Expr, Order, Over, Store
 from photic.ir.nest import Lanes, Tile
 from photic.ir.program import ROW_MAJOR, Layout
+from photic.ir.walk import parts_first
 from photic.loops.layout import offset
 from photic.loops.target import Rows
 from photic.targets.c.facts import facts
 
 SIDE = 16  # rows and columns of a tile of sums
 TERMS = 32  # bfloat16 numbers in a row of a tile
+MANY_TERMS = 64  # enough that some may be left over
 REGISTERS = 8
 SUMS = 4  # tiles of sums in registers; others hold operands
 VECTORS = (4, 2)  # tiles of sums side by side
-SIZES = (128, 64, 32, 16)  # rows of a register tile
-SOME_ROWS = 32  # where their number is symbolic
+MOST_ROWS = 128  # of a register tile
 MOST_TERMS = 256  # that are interleaved before they are used
 ROW_BYTES = 64
+ALIGNED = "__attribute__((aligned(64)))"
 NAME = "tile_sums"  # of the memory in which sums wait for the rest of the tile
 
 # Eight tiles of 16 rows of 64 bytes: palette 1, then at 16 the bytes of a row, at 48 the rows.
+ROWS_AT = 48  # the numbers of rows in a configuration
 CONFIGURATION = bytes([1, *[0] * 15, *[ROW_BYTES, 0] * 8, *[0] * 16, *[SIDE] * 8, *[0] * 8])
 
 
 @dataclass(frozen=True, slots=True)
 class _Product:
-    """A sum of products over ``axis``: the loads of the rows and of the lanes."""
+    """A sum of products over ``axes``, ``terms`` in all: the loads of the rows and of the lanes."""
 
     sum: Expr
-    axis: Var
+    axes: tuple[Var, ...]
+    terms: Dim
     rows: Access
     lanes: Access
     is_safe: bool  # both are in range wherever they stand
 
+    @property
+    def whole(self) -> Dim:
+        """The terms that the instruction adds up."""
+        return self.terms // TERMS * TERMS
+
+    def complete(self, sums: Expr) -> Expr:
+        """The sum of products, given that of the ``whole`` terms."""
+        if self.whole == self.terms:
+            return sums
+        (axis,), body = form.reduction(self.sum)
+        left = Var(f"{axis.name}_l", self.terms - self.whole)
+        rest = form.substitute_expr(body, {axis: self.whole + var(left.name, left.extent)})
+        return form.binary("add", sums, form.reduce("sum", left, rest))
+
 
 def register_tile(store: Store, lanes: Var | None) -> tuple[int, Rows] | None:
     """The vectors and rows with which the instruction does all of a store's reduction."""
-    if lanes is None or bounds(lanes.extent)[0] < VECTORS[-1] * SIDE:
+    if lanes is None or bounds(lanes.extent)[1] < VECTORS[-1] * SIDE:
         return None
-    found = _only_product(store, lanes)
-    if found is None:
-        return None
-    long = [axis for axis in store.axes if axis != lanes and _is_long(axis.extent)]
-    rows = next((one for one in reversed(long) if _steps(found, one, lanes, {})), None)
+    found = _products(store, lanes)
+    long = [axis for axis in store.axes if axis != lanes and bounds(axis.extent)[1] >= SIDE]
+    fitting = (one for one in reversed(long) if all(_steps(each, one, lanes, {}) for each in found))
+    rows = next(fitting, None) if found else None
     if rows is None:
         return None
-    wide = bounds(lanes.extent)[0]
+    wide = bounds(lanes.extent)[1]
     return next(one for one in VECTORS if one * SIDE <= wide), ((rows, _size(rows.extent)),)
 
 
@@ -73,25 +91,20 @@ def _is_unguarded(store: Store) -> bool:
     return not any(isinstance(one.attribute, Order) for one in form.walk(store.value))
 
 
-def _is_long(extent: Dim) -> bool:
-    return bounds(extent)[1] >= (SIDE if isinstance(extent, int) else 2 * SOME_ROWS)
-
-
 def _size(extent: Dim) -> int:
-    """Rows of a register tile: few are left over, and then as many as there may be."""
-    if not isinstance(extent, int):
-        return SOME_ROWS
-    return min((one for one in SIZES if one <= extent), key=lambda one: (extent % one, -one))
+    """Rows of a register tile; those left over are a smaller one."""
+    return min(MOST_ROWS, bounds(extent)[1] // SIDE * SIDE)
 
 
 def _product(expr: Expr, lanes: Var) -> _Product | None:
     """A sum as one of products of bfloat16 numbers, one of which is the same for all lanes."""
     axes, body = form.reduction(expr)
-    if expr.op != "sum" or len(axes) != 1 or body.op != "mul":
+    if expr.op != "sum" or body.op != "mul":
         return None
-    extent = axes[0].extent
+    terms = product_of(axis.extent for axis in axes)
     loads = [_widened(one) for one in body.children]
-    if not isinstance(extent, int) or extent % TERMS or None in loads:
+    is_even = mod(terms, TERMS) == 0 and isinstance(terms, int)
+    if None in loads or not (is_even or (len(axes) == 1 and bounds(terms)[1] >= MANY_TERMS)):
         return None
     across = [one is not None and lanes in one.free for one in loads]
     if sum(across) != 1:
@@ -100,7 +113,7 @@ def _product(expr: Expr, lanes: Var) -> _Product | None:
     assert row is not None and column is not None
     assert isinstance(row.attribute, Access) and isinstance(column.attribute, Access)
     is_safe = all(form.is_in_range(one) for one in (row, column))
-    return _Product(expr, axes[0], row.attribute, column.attribute, is_safe)
+    return _Product(expr, axes, terms, row.attribute, column.attribute, is_safe)
 
 
 def _widened(value: Expr) -> Expr | None:
@@ -119,28 +132,37 @@ def product(tile: Tile, layouts: Mapping[Buffer, Layout], words: Words) -> bool:
     lanes, unrolled = tile.lanes, tile.unrolled
     if lanes is None or lanes.width != SIDE or lanes.count not in VECTORS or lanes.reduced:
         return False
-    if len(unrolled) != 1 or unrolled[0].extent not in SIZES or not facts().amx_bf16:
+    if len(unrolled) != 1 or bounds(unrolled[0].extent)[1] < SIDE or not facts().amx_bf16:
         return False
-    found = _only_product(tile.store, lanes.axis)
-    steps = found and _steps(found, unrolled[0], lanes.axis, layouts)
-    if found is None or not steps:
+    sums = [
+        (one, _steps(one, unrolled[0], lanes.axis, layouts))
+        for one in _products(tile.store, lanes.axis)
+    ]
+    found = [(one, steps) for one, steps in sums if steps is not None]
+    if not found or len(found) < len(sums):
         return False
-    _print(_Printing(tile, lanes, layouts, words), found, steps)
+    _print(_Printing(tile, lanes, layouts, words), found)
     return True
 
 
-def _only_product(store: Store, lanes: Var) -> _Product | None:
-    """The sum of products that a store's value holds, if it holds one sum and may load anywhere."""
-    sums = [one for one in form.walk(store.value) if isinstance(one.attribute, Over)]
-    found = _product(sums[0], lanes) if len(sums) == 1 else None
-    return found if found is not None and (found.is_safe or _is_unguarded(store)) else None
+def _products(store: Store, lanes: Var) -> list[_Product]:
+    """The sums of products that a store's value holds; none if it holds other reductions.
+
+    Nor if one may not load everywhere.
+    """
+    outside = parts_first(
+        [store.value], lambda one: () if isinstance(one.attribute, Over) else one.children, ()
+    )
+    sums = [_product(one, lanes) for one in outside if isinstance(one.attribute, Over)]
+    found = [one for one in sums if one is not None and (one.is_safe or _is_unguarded(store))]
+    return found if len(found) == len(sums) else []
 
 
 @dataclass(frozen=True, slots=True)
 class _Steps:
     """How many elements a place moves: with a row and, of the right operand, a lane and a term."""
 
-    row: int
+    row: Dim
     lane: int
     term: int
 
@@ -150,14 +172,28 @@ def _steps(
 ) -> _Steps | None:
     """The steps between operands where the instruction can load them."""
     left, right = (_place(one, layouts) for one in (found.rows, found.lanes))
-    row, along = coefficient_of(left, rows), coefficient_of(left, found.axis)
-    lane, term = coefficient_of(right, lanes), coefficient_of(right, found.axis)
+    axes = [(coefficient_of(left, axis), axis) for axis in found.axes]
+    if not all(isinstance(step, int) for step, _ in axes):
+        return None
+    axes.sort(key=lambda one: bounds(one[0])[0])
+    row, along = coefficient_of(left, rows), _along(left, [axis for _, axis in axes])
+    lane, term = coefficient_of(right, lanes), _along(right, [axis for _, axis in axes])
     if along != 1 or coefficient_of(right, rows) != 0:
         return None
-    if not (isinstance(row, int) and isinstance(lane, int) and isinstance(term, int)):
+    if row is None or variables(row) or not (isinstance(lane, int) and isinstance(term, int)):
         return None
     is_loaded = lane == 1 or (term == 1 and lane % 2 == 0)
     return _Steps(row, lane, term) if row and lane and is_loaded else None
+
+
+def _along(place: Dim, axes: Sequence[Var]) -> int | None:
+    """The step of a place from term to term, where the axes, inner first, count the terms."""
+    step, inner = coefficient_of(place, axes[0]), 1
+    for axis in axes:
+        if not isinstance(step, int) or coefficient_of(place, axis) != step * inner:
+            return None
+        inner *= bounds(axis.extent)[1]
+    return step if isinstance(step, int) else None
 
 
 def _place(access: Access, layouts: Mapping[Buffer, Layout]) -> Dim:
@@ -194,43 +230,77 @@ class _Printing:
         """Columns of the register tile."""
         return self.lanes.count * SIDE
 
-    def address(self, access: Access, axis: Var) -> str:
+    def address(self, access: Access, axes: tuple[Var, ...]) -> str:
         """Where an operand's first element of the tile lies."""
-        starts: dict[Atom, Dim] = {axis: 0, self.tile.unrolled[0]: 0, self.lanes.axis: 0}
+        starts: dict[Atom, Dim] = dict.fromkeys((*axes, self.tile.unrolled[0], self.lanes.axis), 0)
         place = substitute(_place(access, self.layouts), starts)
         return f"{access.buffer.name} + {dim_text(place)}*2"
 
 
-def _print(printing: _Printing, found: _Product, steps: _Steps) -> None:
+def _print(printing: _Printing, products: list[tuple[_Product, _Steps]]) -> None:
     """The sums by loops over terms and rows, then a loop over the rows around what is left."""
-    words, (row,), axis = printing.words, printing.tile.unrolled, found.axis
-    assert isinstance(row.extent, int) and isinstance(axis.extent, int)
-    width, name, aligned = printing.width, axis.name, "__attribute__((aligned(64)))"
-    block = _Block(min(row.extent // SIDE, SUMS // printing.lanes.count), printing.lanes.count)
-    rows, lanes = (printing.address(one, axis) for one in (found.rows, found.lanes))
-    chunk, numbers = min(axis.extent, MOST_TERMS), ", ".join(map(str, CONFIGURATION))
-    words.line(f"static const unsigned char tiles[64] {aligned} = {{{numbers}}};")
-    words.line(
-        f"char pairs[{chunk * width * 2}] {aligned}, {NAME}[{row.extent * width * 4}] {aligned};"
-    )
-    words.line("__builtin_ia32_tile_loadconfig(tiles);")
-    with words.block(f"for (int64_t {name} = 0; {name} < {axis.extent}; {name} += {chunk})"):
-        left = f"(int)({axis.extent} - {name})"
-        terms = chunk if axis.extent % chunk == 0 else f"{chunk} < {left} ? {chunk} : {left}"
-        words.line(f"const int terms = {terms};")
-        interleave = _interleave if steps.lane == 1 else _gather
-        interleave(printing, f"{lanes} + {name}*{2 * steps.term}ll", steps)
-        with words.block(f"for (int row = 0; row < {row.extent}; row += {block.down * SIDE})"):
-            where = f"{rows} + ({name} + row*{steps.row}ll)*2"
-            sums = f"{NAME} + row*{width * 4}"
-            _accumulate(words, block, where, 2 * steps.row, sums, f"{name} == 0")
-    sums_at = Buffer(NAME, (row.extent, width), FLOAT32)
-    index = [var(one.name, one.extent) for one in (row, printing.lanes.axis)]
+    words, (row,), width = printing.words, printing.tile.unrolled, printing.width
+    is_whole, down = isinstance(row.extent, int), SUMS // printing.lanes.count
+    is_even = is_whole and bounds(row.extent)[0] % (down * SIDE) == 0
+    block = _Block(down if is_even else 1, printing.lanes.count)
+    most = min(bounds(row.extent)[1], MOST_ROWS)
+    chunk = min(MOST_TERMS, max(bounds(one.whole)[1] for one, _ in products))
+    _configure(words, block, None if is_whole else dim_text(row.extent))
+    words.line(f"char pairs[{chunk * width * 2}] {ALIGNED};")
+    index, reads = [var(one.name, one.extent) for one in (row, printing.lanes.axis)], {}
+    layouts = dict(printing.layouts)
+    for number, (found, steps) in enumerate(products):
+        sums = Buffer(f"{NAME}{number}", (most, width), FLOAT32)
+        words.line(f"char {sums.name}[{most * width * 4}] {ALIGNED};")
+        _sum(printing, block, found, steps, sums.name)
+        layouts[sums] = ROW_MAJOR
+        reads[found.sum] = found.complete(form.load(sums, index))
     store, tile = printing.tile.store, printing.tile
-    value = form.replaced(store.value, {found.sum: form.load(sums_at, index)})
+    value = form.replaced(store.value, reads)
     rest = Tile(Store(store.buffer, store.axes, store.index, value), (), tile.lanes, tile.inner)
     with words.loop(row.name, row.extent):
-        print_tile(rest, {**printing.layouts, sums_at: ROW_MAJOR}, words)
+        print_tile(rest, layouts, words)
+
+
+def _sum(printing: _Printing, block: _Block, found: _Product, steps: _Steps, sums: str) -> None:
+    """One of the sums, by chunks of its terms."""
+    words, (row,), width = printing.words, printing.tile.unrolled, printing.width
+    is_whole, extent = isinstance(row.extent, int), dim_text(row.extent)
+    rows, lanes = (printing.address(one, found.axes) for one in (found.rows, found.lanes))
+    chunk, whole = min(bounds(found.whole)[1], MOST_TERMS), dim_text(found.whole)
+    if bounds(found.whole)[0] == 0:
+        numbers = min(bounds(row.extent)[1], MOST_ROWS) * width
+        with words.block(f"for (int one = 0; {whole} == 0 && one < {numbers}; one++)"):
+            words.line(words.call("store", "f32", 1, f"{sums} + one*4", "0") + ";")
+    with words.block(f"for (int64_t from = 0; from < {whole}; from += {chunk})"):
+        left = f"(int)({whole} - from)"
+        is_even = isinstance(found.whole, int) and found.whole % chunk == 0
+        terms = chunk if is_even else f"{chunk} < {left} ? {chunk} : {left}"
+        words.line(f"const int terms = {terms};")
+        interleave = _interleave if steps.lane == 1 else _gather
+        interleave(printing, f"{lanes} + from*{2 * steps.term}ll", steps)
+        with words.block(f"for (int row = 0; row < {extent}; row += {block.down * SIDE})"):
+            if not is_whole:
+                words.line(f"if ({extent} - row < {SIDE}) __builtin_ia32_tile_loadconfig(last);")
+            where = f"{rows} + (from + row*{dim_text(steps.row)})*2"
+            place = f"{sums} + row*{width * 4}"
+            _accumulate(words, block, where, dim_text(steps.row * 2), place, "from == 0")
+        if not is_whole:
+            words.line("__builtin_ia32_tile_loadconfig(tiles);")
+
+
+def _configure(words: Words, block: _Block, rows: str | None) -> None:
+    """The shapes of tiles: whole, and of some rows where the last ones may be fewer."""
+    numbers = ", ".join(map(str, CONFIGURATION))
+    words.line(f"static const unsigned char tiles[64] {ALIGNED} = {{{numbers}}};")
+    if rows is not None:
+        words.line(f"unsigned char last[64] {ALIGNED};")
+        words.line("for (int one = 0; one < 64; one++) last[one] = tiles[one];")
+        used = len(block.places) + block.down  # the sums, and the left operands
+        words.line(
+            f"for (int one = 0; one < {used}; one++) last[{ROWS_AT} + one] = {rows} % {SIDE};"
+        )
+    words.line("__builtin_ia32_tile_loadconfig(tiles);")
 
 
 def _gather(printing: _Printing, where: str, steps: _Steps) -> None:
@@ -275,7 +345,7 @@ def _count(valid: Dim, start: int, width: int) -> str:
 
 
 def _accumulate(
-    words: Words, block: _Block, rows: str, step: int, sums: str, is_first: str
+    words: Words, block: _Block, rows: str, step: str, sums: str, is_first: str
 ) -> None:
     """The products of a chunk's terms added to the sums of a block."""
     stride, spare = block.across * ROW_BYTES, len(block.places)
@@ -292,8 +362,8 @@ def _accumulate(
         each("__builtin_ia32_tileloadd64({number}, {where}, {stride});")
     with words.block(f"for (int term = 0; term < terms; term += {TERMS})"):
         for row in range(block.down):
-            where = f"{rows} + term*2 + {row * SIDE * step}ll"
-            words.line(f"__builtin_ia32_tileloadd64({spare + row}, {where}, {step}ll);")
+            where = f"{rows} + term*2 + {row * SIDE}*{step}"
+            words.line(f"__builtin_ia32_tileloadd64({spare + row}, {where}, {step});")
         for column in range(block.across):
             number = spare + block.down + column % (REGISTERS - spare - block.down)
             where = f"pairs + term*{stride // 2} + {column * ROW_BYTES}"

@@ -1,0 +1,20 @@
+"""Values in which nothing is rounded to a half type on the way, where that was allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from photic.ir import index as form
+from photic.ir.dim import Dim
+from photic.ir.index import Expr
+
+
+def unrounded(value: Expr) -> Expr:
+    """A value whose parts are not rounded on the way."""
+
+    def build(one: Expr, children: tuple[Expr, ...], dim: Callable[[Dim], Dim]) -> Expr:
+        inner = children[0].children if children and children[0].op == one.op == "cast" else ()
+        is_back = bool(inner) and inner[0].dtype == one.dtype and children[0].dtype.is_half
+        return inner[0] if is_back else form.rebuilt(one, children, dim)
+
+    return form.rewritten(value, {}, build)
