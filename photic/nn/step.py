@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from inspect import signature
+from numbers import Integral
 
 import numpy as np
 
@@ -223,6 +225,7 @@ def train_graph(
         expected = "a function of the model and the data that gives the loss"
         name = type(loss_fn).__name__
         raise BadArgument(op="train_step", argument="loss_fn", given=name, expected=expected)
+    _check_names("train_step", loss_fn, inputs)
     states = _states(model)
     if not states.parameters:
         expected = "one with a parameter that is trained"
@@ -286,8 +289,23 @@ def train_step(
 
 
 def _check_accumulate(count: int) -> None:
-    if count < 1:
-        raise BadArgument(op="train_step", argument="accumulate", given=count, expected="1 or more")
+    if not isinstance(count, Integral) or count < 1:
+        expected = "a whole number, 1 or more"
+        raise BadArgument(op="train_step", argument="accumulate", given=count, expected=expected)
+
+
+def _check_names(op: str, function: Callable[..., object], inputs: Inputs) -> None:
+    """BadArgument unless a function of the model takes inputs of just these names."""
+    try:
+        wanted = signature(function)
+    except ValueError:  # one in C may not say
+        return
+    try:
+        wanted.bind(None, **inputs)
+    except TypeError as error:
+        given, names = ", ".join(inputs) or "nothing", ", ".join(wanted.parameters)
+        expected = f"those of ({names}): {error}"
+        raise BadArgument(op=op, argument="inputs", given=given, expected=expected) from None
 
 
 def _results(given: Loss) -> dict[str, Tensor]:
@@ -402,8 +420,9 @@ def eval_step(
     """Compile ``function(model, **inputs)``, one tensor or several by name, in the eval mode.
 
     The model's values are states, so that ``load_state_dict(step.states)`` of a ``TrainStep``
-    brings them up to date without compiling again; one tensor is named ``output``.
+    brings them up to date without compiling again; one tensor is named ``output``. BadArgument.
     """
+    _check_names("eval_step", function, inputs)
     states = _states(model)
     modes = [(one, one.training) for one in model.modules()]
     model.eval()

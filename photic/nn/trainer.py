@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 
 from photic.nn.batches import Feed
@@ -75,8 +76,8 @@ class Trainer:
         search: float | None = None,
         target: str = "",
     ) -> None:
-        if log_every < 1:
-            refuse("log_every", log_every, "1 or more")
+        _require_count("accumulate", accumulate)
+        _require_count("log_every", log_every)
         if isinstance(checkpoints, str | Path):
             checkpoints = Checkpoints(checkpoints)
         self._setup = Setup(
@@ -134,8 +135,7 @@ class Trainer:
         Without it the folder's checkpoints are removed. Raises CheckpointMismatch for a checkpoint
         of another training, BadArgument for data that cannot be used, and what compiling raises.
         """
-        if epochs < 1:
-            refuse("epochs", epochs, "1 or more")
+        _require_count("epochs", epochs)
         whole = drop_last or self._setup.accumulate > 1
         feed = Grouped(feed_of(data, batch_size, self._setup.seed, whole), self._setup.accumulate)
         held_out = None if validation is None else _in_order(validation, batch_size)
@@ -161,6 +161,11 @@ class Trainer:
             refuse("checkpoints", "without one that was scored", "a training that was validated")
         self.step.load_state_dict(best.arrays)
         self.step.write_model()
+
+
+def _require_count(argument: str, given: object) -> None:
+    if not isinstance(given, Integral) or given < 1:
+        refuse(argument, given, "a whole number, 1 or more")
 
 
 def _in_order(data: Data, batch_size: int) -> Grouped:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -46,6 +46,7 @@ class Grouped:
             yield from batches
             return
         while len(group := list(islice(batches, self.together))) == self.together:
+            _require_alike(group)
             yield {name: np.stack([one[name] for one in group]) for name in group[0]}
 
     def specifications(self, step: Mapping[str, Array]) -> Specifications:
@@ -62,6 +63,15 @@ class Grouped:
             return dict(found)
         rows = dim(BATCH, 1, self.feed.size)
         return {name: ((rows, *shape[1:]), dtype) for name, (shape, dtype) in found.items()}
+
+
+def _require_alike(group: Sequence[Mapping[str, Array]]) -> None:
+    """BadArgument unless the batches of a step have the same names and shapes."""
+    first, *others = ({name: one.shape for name, one in batch.items()} for batch in group)
+    for other in others:
+        if other != first:
+            expected = f"as the first of its step: {first}"
+            raise BadArgument(op="Trainer", argument="a batch", given=other, expected=expected)
 
 
 def _arrays(batch: Batch) -> dict[str, Array]:

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import wraps
 from itertools import chain
 from typing import NoReturn
 
 from photic.base.errors import BadArgument
 from photic.nn.batches import Array
-from photic.nn.callbacks import Callback, Moment, Plan
+from photic.nn.callbacks import Callback, Kept, Moment, Plan
 from photic.nn.checkpoints import Checkpoint, Checkpoints
 from photic.nn.metrics import Log
 from photic.nn.module import Module
@@ -68,6 +69,7 @@ class Setup:
     def eval_step(self, inputs: Inputs) -> EvalStep:
         """The program of the loss and the metrics alone."""
 
+        @wraps(self.loss_fn)
         def judged(model: Module, **given: Tensor) -> dict[str, Tensor]:
             found = self.loss_fn(model, **given)
             loss, metrics = found if isinstance(found, tuple) else (found, {})
@@ -263,8 +265,16 @@ class Run:
         if not isinstance(memories, list) or len(memories) != len(self.setup.callbacks):
             self._mismatch("the callbacks' memory", memories, f"of {len(self.setup.callbacks)}")
         for callback, memory in zip(self.setup.callbacks, memories, strict=True):
-            callback.restore(memory)
+            self._remind(callback, memory)
         return kept
+
+    def _remind(self, callback: Callback, memory: Kept) -> None:
+        """A callback goes on from what a checkpoint holds of it."""
+        try:
+            callback.restore(memory)
+        except (KeyError, TypeError, ValueError) as error:
+            expected = f"what it keeps ({error!r})"
+            self._mismatch(f"the memory of {type(callback).__name__}", memory, expected)
 
     def _restore(self, step: TrainStep, kept: Checkpoint) -> None:
         """The checkpoint's arrays into the program."""

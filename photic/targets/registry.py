@@ -12,7 +12,7 @@ from photic.base.errors import BadArgument
 from photic.codegen.dialect import Dialect
 from photic.loops.target import Machine
 
-MODULES = {"c": "photic.targets.c.device", "opencl": "photic.targets.opencl.device"}
+MODULES = {name: f"photic.targets.{name}.device" for name in ("c", "opencl", "cuda")}
 
 
 class Threads(Protocol):

@@ -179,6 +179,37 @@ def test_what_cannot_be_trained_is_refused(wrong: Callable[[], object]) -> None:
         wrong()
 
 
+@pytest.mark.parametrize("name", ["accumulate", "log_every"])
+@pytest.mark.parametrize("count", [0, -1, 1.5])
+def test_a_count_that_is_none_is_refused_at_once(name: str, count: float) -> None:
+    with pytest.raises(BadArgument, match=f"{name} is {count}, expected a whole number"):
+        trained(**{name: count})
+
+
+X, WHOLE = {"x": data()["x"]}, data()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: trained().fit(X, epochs=1),
+        lambda: trained().fit([WHOLE], epochs=1, inputs={"x": ((ROWS, FEATURES), "float64")}),
+        lambda: trained().evaluate(X),
+        lambda: trained().evaluate(WHOLE | {"z": WHOLE["y"]}),
+    ],
+    ids=["fit", "inputs", "evaluate", "one too many"],
+)
+def test_data_of_other_names_than_the_loss_takes_are_refused(wrong: Callable[[], object]) -> None:
+    with pytest.raises(BadArgument, match=r"inputs is .*, expected those of \(model, x, y\): "):
+        wrong()
+
+
+@pytest.mark.parametrize("other", [X, data(ROWS - 1)], ids=["a name", "a shape"])
+def test_batches_of_a_step_that_differ_are_refused(other: dict[str, np.ndarray]) -> None:
+    with pytest.raises(BadArgument, match=r"a batch is .*, expected as the first of its step"):
+        trained(accumulate=2).fit([WHOLE, other], epochs=1)
+
+
 # --- callbacks ------------------------------------------------------------------------------
 
 

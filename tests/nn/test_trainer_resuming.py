@@ -152,3 +152,10 @@ def test_a_checkpoint_of_other_data_or_of_another_model_is_refused(tmp_path: Pat
     )
     with pytest.raises(CheckpointMismatch, match="exp_avg"):
         fit(other)
+
+
+def test_callbacks_in_another_order_than_the_checkpoints_are_refused(tmp_path: Path) -> None:
+    callbacks = [nn.EarlyStopping(), nn.StopIfNotFinite()]
+    fit(trainer(tmp_path, callbacks=callbacks), epochs=1)
+    with pytest.raises(CheckpointMismatch, match=r"the memory of EarlyStopping is {}"):
+        fit(trainer(tmp_path, callbacks=callbacks[::-1]))

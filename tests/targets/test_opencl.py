@@ -15,10 +15,10 @@ from targets.opencl_cases import disagreements, is_usable
 
 import photic as ph
 from photic.ir.dtype import FLOAT32
+from photic.targets.launches import packed
 from photic.targets.measure import Slot, Trial
 from photic.targets.opencl import device, facts
 from photic.targets.opencl.errors import OpenclLacks, OpenclMissing, OpenclRefused
-from photic.targets.opencl.session import packed
 from photic.targets.opencl.worker import Worker
 
 pytest.importorskip("pyopencl", reason="pyopencl is not installed: pip install '.[opencl]'")

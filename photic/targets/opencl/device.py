@@ -6,33 +6,30 @@ Threads call at once, each with a session; what a call needs on the device is ke
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
-import json
 import warnings
-from collections import deque
-from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from photic.storage.files import cache_folder, write_atomic
 from photic.targets.errors import LoadRefused
+from photic.targets.launches import parted, plan_of
 from photic.targets.opencl.dialect import DIALECT, spelled
-from photic.targets.opencl.entry import PLAN
-from photic.targets.opencl.errors import OpenclLacks, OpenclRefused
+from photic.targets.opencl.errors import OpenclFailed, OpenclLacks, OpenclRefused
 from photic.targets.opencl.facts import (
     Facts,
     Opened,
+    device_errors,
     driver_errors,
     facts,
     facts_key,
     machine,
     opened,
 )
-from photic.targets.opencl.session import Plan, Session, plan_of
-from photic.targets.registry import Target, Threads
-
-SHOWN_CHARACTERS = 4000
+from photic.targets.opencl.queue import Queue
+from photic.targets.registry import Target
+from photic.targets.session import Loaded
 
 
 def build(source: str) -> Path:
@@ -44,42 +41,6 @@ def build(source: str) -> Path:
     return path
 
 
-@dataclass(frozen=True, slots=True)
-class Alone:
-    """A device schedules its own threads: scratch and arena are the sessions'."""
-
-    threads: int = 0
-    pointer: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """A program that the driver has compiled, and the sessions that no call uses now."""
-
-    opened: Opened
-    program: Any
-    plan: Plan
-    constants: dict[int, Any] = field(default_factory=dict)
-    free: deque[Session] = field(default_factory=deque)
-    threads: Alone = field(default_factory=Alone)
-
-    def pool(self) -> Alone:
-        """What a launch would run on now."""
-        return self.threads
-
-    def launch(self, buffers: int, sizes: int, arena: int, scratch: int, pool: Threads) -> None:
-        """Run once, from the addresses of the tables; the device has arena and scratch itself."""
-        table = (ctypes.c_void_p * max(1, len(self.plan.slots))).from_address(buffers)
-        numbers = (ctypes.c_int64 * max(1, len(self.plan.sizes))).from_address(sizes)
-        with driver_errors(opened()):
-            try:
-                session = self.free.pop()
-            except IndexError:
-                session = Session(self.opened, self.program, self.plan, self.constants)
-            session.run([one or 0 for one in table], list(numbers))
-        self.free.append(session)
-
-
 def load(path: Path) -> Loaded:
     """The driver compiles. Raises OpenclMissing, OpenclLacks, OpenclRefused, LoadRefused."""
     source = path.read_text(encoding="utf-8")
@@ -87,17 +48,18 @@ def load(path: Path) -> Loaded:
         raise LoadRefused(path=path, problem="the file is not the one that was written")
     try:
         return loaded(source)
-    except opened().cl.Error as error:
-        raise OpenclRefused(path=path, output=str(error)[:SHOWN_CHARACTERS]) from None
+    except OpenclFailed as error:
+        raise OpenclRefused(path=path, output=error.fields["problem"]) from None
 
 
 def loaded(source: str) -> Loaded:
-    """A text compiled; raises what pyopencl raises, and OpenclMissing, OpenclLacks."""
-    known = opened()
-    text, _, plan = source.rpartition(PLAN)
+    """A text compiled. Raises OpenclMissing, OpenclLacks, and OpenclFailed if it is refused."""
+    known, (text, plan) = opened(), parted(source)
     if not known.facts.doubles and "f64x" in text:
         raise OpenclLacks(device=known.facts.device, given="float64 with subnormals")
-    return Loaded(known, compiled(known, text), plan_of(json.loads(plan)))
+    with driver_errors(known):
+        queue = partial(Queue, known, compiled(known, text))
+    return Loaded(queue, device_errors, plan_of(plan))
 
 
 def compiled(known: Opened, text: str) -> Any:

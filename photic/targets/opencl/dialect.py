@@ -8,10 +8,11 @@ is another type.
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from photic.codegen.dialect import Dialect, Need
 from photic.targets.c.numerics import prelude_with
-from photic.targets.opencl.entry import entry_source
+from photic.targets.launches import Spelling, entry_source
 
 HEAD = """\
 #pragma OPENCL FP_CONTRACT OFF
@@ -59,6 +60,13 @@ def spelled(text: str) -> str:
     return _SIGNED_CHAR.sub("char", text)
 
 
+SPELLING = Spelling(
+    head="__kernel void",
+    parameter="__global char *p{k}, ulong o{k}",
+    start="p{k} + o{k}",
+    memory="__global char *",
+    item="(int64_t)get_global_id(0)",
+)
 DIALECT = Dialect(
     name="opencl",
     prelude=prelude,
@@ -68,5 +76,5 @@ DIALECT = Dialect(
     ),
     pointer="__global *restrict {name} = {at};",
     head=HEAD,
-    entry=entry_source,
+    entry=partial(entry_source, SPELLING),
 )

@@ -11,7 +11,7 @@ import importlib
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
@@ -26,7 +26,7 @@ FLOAT_BYTES = 4
 LEAST_VECTOR_BYTES, MOST_VECTOR_BYTES = 8, 64  # a double, and 16 lanes, the most that OpenCL knows
 REGISTERS = 32
 GROUP = 64  # work-items of a group, where lanes of one instruction are work-items
-SHOWN_CHARACTERS = 500
+SHOWN_CHARACTERS = 4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +100,11 @@ def driver_errors(known: Opened) -> Iterator[None]:
     except known.cl.Error as error:
         problem = str(error)[:SHOWN_CHARACTERS]
         raise OpenclFailed(device=known.facts.device, problem=problem) from None
+
+
+def device_errors() -> AbstractContextManager[None]:
+    """``driver_errors`` of this process's device. Raises OpenclMissing."""
+    return driver_errors(opened())
 
 
 # --- finding a device -----------------------------------------------------------------------

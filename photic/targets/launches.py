@@ -1,20 +1,23 @@
-"""What dispatches all kernels of a program: kernel functions, and the plan of their launches.
+"""What a driver launches: kernel functions around a program's nests, and the plan of their calls.
 
-Each parameter of a kernel function is a buffer and where in it to begin, as temporaries share one
-buffer, the arena. The plan is the last line of the text, JSON in a comment: the sizes, the buffers
-from outside with their bytes, the temporaries with where the arena has them at the largest sizes,
-and the steps. A buffer is named by its slot, a temporary by -1, -2, and so on. Bytes and numbers of
-work-items are texts over the symbolic sizes (``photic.forms.graph_text.parse_dim``).
+For devices whose kernels a program on the host launches one by one. The plan is the last line of a
+text, JSON in a comment: the sizes, the buffers from outside with their bytes, the temporaries with
+where the arena has them at the largest sizes, and the steps. A buffer is named by its slot, a
+temporary by -1, -2, and so on. Bytes and numbers of work-items are texts over the symbolic sizes
+(``photic.forms.graph_text.parse_dim``).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from photic.codegen.clike import scratch_starts
 from photic.codegen.dialect import Addresses
 from photic.codegen.words import Words
+from photic.forms.graph_text import parse_dim
 from photic.ir.dim import Dim, Symbol, product
 from photic.ir.index import Buffer
 from photic.ir.nest import Nest, parallel_loops
@@ -29,18 +32,37 @@ from photic.ir.program import (
     Step,
     all_steps,
 )
-from photic.loops.layout import aligned_bytes, elements
+from photic.loops.layout import ALIGNMENT, aligned_bytes, elements
 
 PLAN = "//: "
 UNKNOWN = "state"  # a buffer of no known role may be read and written
 
+# --- the text -------------------------------------------------------------------------------
 
-def entry_source(program: Program, nests: dict[str, Nest], addresses: Addresses) -> str:
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """How a language writes a kernel function.
+
+    ``parameter`` is the k-th buffer's, ``start`` where it begins; ``memory`` is the type of bytes,
+    ``item`` the number of a work-item as int64.
+    """
+
+    head: str
+    parameter: str
+    start: str
+    memory: str
+    item: str
+
+
+def entry_source(
+    spelling: Spelling, program: Program, nests: dict[str, Nest], addresses: Addresses
+) -> str:
     """Kernel functions for the nests, whose text stands before, and the plan."""
     words = Words()
     words.line(f"typedef struct {{ int64_t at[{max(1, len(addresses.sizes))}]; }} photic_sizes;")
     for nest in nests.values():
-        _kernel(words, nest)
+        _kernel(words, spelling, nest)
     counters = [one.counter for one in all_steps(program.steps) if isinstance(one, Repeat)]
     known = {one.name: one for one in (*program.sizes, *counters)}
     plan = {
@@ -52,17 +74,17 @@ def entry_source(program: Program, nests: dict[str, Nest], addresses: Addresses)
     return "\n".join([*words.lines, PLAN + json.dumps(plan)]) + "\n"
 
 
-def _kernel(words: Words, nest: Nest) -> None:
+def _kernel(words: Words, spelling: Spelling, nest: Nest) -> None:
     """The function that a work-item runs: ``each`` items of the nest, and their scratch."""
     count, scratch = len(nest.parameters), scratch_starts(nest)[-1]
-    given = ", ".join(f"__global char *p{k}, ulong o{k}" for k in range(count))
-    words.line(f"__kernel void photic_{nest.name}({given}, const photic_sizes given,")
-    with words.block("    __global char *scratch, int64_t total, int64_t each)"):
-        starts = ", ".join(f"p{k} + o{k}" for k in range(count))
-        words.line(f"__global char *buffers[] = {{{starts}}};")
-        words.line("const int64_t begin = (int64_t)get_global_id(0) * each;")
+    given = "".join(spelling.parameter.format(k=k) + ", " for k in range(count))
+    words.line(f"{spelling.head} photic_{nest.name}({given}const photic_sizes given,")
+    with words.block(f"    {spelling.memory}scratch, int64_t total, int64_t each)"):
+        starts = ", ".join(spelling.start.format(k=k) for k in range(count))
+        words.line(f"{spelling.memory}buffers[] = {{{starts}}};")
+        words.line(f"const int64_t place = {spelling.item}, begin = place * each;")
         words.line("const int64_t end = begin + each < total ? begin + each : total;")
-        own = f"scratch + get_global_id(0) * {scratch}"
+        own = f"scratch + place * {scratch}"
         words.line(f"{nest.name}(buffers, given.at, {own}, begin, end);")
 
 
@@ -136,3 +158,56 @@ def _where(addresses: Addresses, name: str) -> int:
     if name in addresses.slots:
         return addresses.slots[name]
     return -1 - list(addresses.offsets).index(name)
+
+
+# --- the plan -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The plan of a text, read: sizes by slot, buffers from outside as roles and bytes, steps.
+
+    ``arena`` has the temporaries by where they begin: begin, end, bytes now, and their number.
+    """
+
+    sizes: tuple[Symbol, ...]
+    slots: tuple[tuple[str, Dim], ...]
+    arena: tuple[tuple[int, int, Dim, int], ...]
+    steps: Sequence[Sequence[Any]]
+    dim: Callable[[str], Dim]
+
+
+def parted(source: str) -> tuple[str, str]:
+    """The kernels of a text, and its plan's."""
+    text, _, plan = source.rpartition(PLAN)
+    return text, plan.strip()
+
+
+def plan_of(text: str) -> Plan:
+    """The plan that ``entry_source`` wrote."""
+    table: Mapping[str, Any] = json.loads(text)
+    sizes = tuple(Symbol(*one) for one in table["sizes"])
+    known = {one.name: one for one in sizes}
+
+    def dim(text: str) -> Dim:
+        return parse_dim(text, known, {})
+
+    slots = tuple((role, dim(text)) for role, text in table["slots"])
+    places = enumerate(table["arena"])
+    arena = [(start, end, dim(size), -1 - k) for k, (start, end, size) in places]
+    arena.sort(key=lambda one: one[:2])
+    return Plan(sizes, slots, tuple(arena), table["steps"], dim)
+
+
+def packed(arena: Sequence[tuple[int, int, int, int]]) -> tuple[dict[int, int], int]:
+    """Where temporaries begin whose bytes are less than planned, by number, and where all end.
+
+    Before and after: what ended before another began still does, so that no two meet that did not.
+    """
+    starts, ends, last = dict[int, int](), list[tuple[int, int]](), 0
+    for start, end, size, number in arena:
+        begin = max((now for planned, now in ends if planned <= start), default=0)
+        starts[number] = begin
+        ends.append((end, begin + -(-size // ALIGNMENT) * ALIGNMENT))
+        last = max(last, ends[-1][1])
+    return starts, last

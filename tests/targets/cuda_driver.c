@@ -1,0 +1,140 @@
+// NVIDIA's driver as far as the cuda target calls it, on a processor. Machine code is the name of a
+// library, whose kernels run at once. Memory ends at a page that may not be touched; before it, at
+// the end of a buffer that is no multiple of 256 bytes, lie guard bytes that are looked at when it
+// is freed. What a copy may not touch is refused, and so is all in a thread without a context.
+
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { OK, INVALID = 1, OUT_OF_MEMORY = 2, NO_CONTEXT = 201, NOT_FOUND = 500, BUFFERS = 4096 };
+enum { PAGE = 4096, ALIGNED = 256, GUARD = 0xA5, NOTHING = 0xC7 };
+typedef unsigned long long address;
+typedef void (*kernel)(void **given, unsigned groups, unsigned group, int backwards);
+typedef struct { address at; size_t size, whole; void *pages; } buffer;
+
+static buffer buffers[BUFFERS];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static _Thread_local void *current;
+static void *const CONTEXT = buffers;
+
+// What tests set and look at.
+int photic_devices = 1, photic_backwards, photic_faults, photic_live, photic_launches;
+long long photic_most_bytes = 1ll << 32;
+
+int cuInit(unsigned flags) { return OK; }
+int cuDeviceGetCount(int *count) { return *count = photic_devices, OK; }
+int cuDeviceGet(int *device, int number) { return *device = number, OK; }
+int cuDeviceGetName(char *name, int size, int device) {
+  return snprintf(name, size, "a processor in place of a device"), OK;
+}
+int cuDeviceGetAttribute(int *value, int attribute, int device) {
+  switch (attribute) {
+    case 16: return *value = 2, OK;         // multiprocessors
+    case 38: return *value = 1 << 20, OK;   // bytes of the L2 cache
+    case 75: return *value = 8, OK;         // compute capability
+    case 76: return *value = 0, OK;
+  }
+  return INVALID;
+}
+int cuDeviceTotalMem_v2(size_t *bytes, int device) { return *bytes = photic_most_bytes, OK; }
+int cuDriverGetVersion(int *version) { return *version = 12040, OK; }
+int cuDevicePrimaryCtxRetain(void **context, int device) { return *context = CONTEXT, OK; }
+int cuCtxSetCurrent(void *context) { return current = context, OK; }
+int cuGetErrorString(int status, const char **text) {
+  *text = status == NO_CONTEXT ? "no context" : status == NOT_FOUND ? "not found" : "invalid value";
+  return OK;
+}
+
+static int held(address at, size_t count) {
+  for (int k = 0; k < BUFFERS; k++)
+    if (buffers[k].at && buffers[k].at <= at && at + count <= buffers[k].at + buffers[k].size)
+      return 1;
+  return 0;
+}
+
+int cuMemAlloc_v2(address *at, size_t size) {
+  if (current != CONTEXT) return NO_CONTEXT;
+  if (!size || (long long)size > photic_most_bytes) return size ? OUT_OF_MEMORY : INVALID;
+  size_t used = (size + ALIGNED - 1) / ALIGNED * ALIGNED, inner = (used + PAGE - 1) / PAGE * PAGE;
+  char *pages = mmap(0, inner + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) return OUT_OF_MEMORY;
+  mprotect(pages + inner, PAGE, PROT_NONE);
+  memset(pages, NOTHING, inner);
+  memset(pages + inner - used + size, GUARD, used - size);
+  pthread_mutex_lock(&lock);
+  int k = 0;
+  while (k < BUFFERS && buffers[k].at) k++;
+  if (k < BUFFERS) {
+    *at = (address)(pages + inner - used);
+    buffers[k] = (buffer){*at, size, inner + PAGE, pages}, photic_live++;
+  }
+  pthread_mutex_unlock(&lock);
+  return k < BUFFERS ? OK : OUT_OF_MEMORY;
+}
+
+int cuMemFree_v2(address at) {
+  int status = INVALID;
+  pthread_mutex_lock(&lock);
+  for (int k = 0; k < BUFFERS; k++)
+    if (buffers[k].at == at) {
+      const unsigned char *end = (unsigned char *)at + buffers[k].size;
+      for (; (address)end % ALIGNED; end++) photic_faults += *end != GUARD;
+      munmap(buffers[k].pages, buffers[k].whole);
+      buffers[k].at = 0, photic_live--, status = OK;
+    }
+  pthread_mutex_unlock(&lock);
+  return status;
+}
+
+static int copy(address to, address from, size_t count, int to_is_ours, int from_is_ours) {
+  if (current != CONTEXT) return NO_CONTEXT;
+  pthread_mutex_lock(&lock);
+  int good = (to_is_ours || held(to, count)) && (from_is_ours || held(from, count));
+  pthread_mutex_unlock(&lock);
+  if (good) memmove((void *)to, (void *)from, count);
+  return good ? OK : INVALID;
+}
+int cuMemcpyHtoDAsync_v2(address to, const void *from, size_t count, void *stream) {
+  return copy(to, (address)from, count, 0, 1);
+}
+int cuMemcpyDtoHAsync_v2(void *to, address from, size_t count, void *stream) {
+  return copy((address)to, from, count, 1, 0);
+}
+int cuMemcpyDtoDAsync_v2(address to, address from, size_t count, void *stream) {
+  return copy(to, from, count, 0, 0);
+}
+
+int cuModuleLoadData(void **module, const void *image) {
+  if (current != CONTEXT) return NO_CONTEXT;
+  *module = dlopen(image, RTLD_NOW | RTLD_LOCAL);
+  if (!*module) fprintf(stderr, "%s\n", dlerror());
+  return *module ? OK : INVALID;
+}
+int cuModuleUnload(void *module) { return dlclose(module) ? INVALID : OK; }
+int cuModuleGetFunction(void **function, void *module, const char *name) {
+  char run[256];
+  snprintf(run, sizeof run, "run_%s", name);
+  *function = dlsym(module, run);
+  return *function ? OK : NOT_FOUND;
+}
+
+int cuStreamCreate(void **stream, unsigned flags) {
+  return *stream = CONTEXT, current == CONTEXT ? OK : NO_CONTEXT;
+}
+int cuStreamDestroy_v2(void *stream) { return OK; }
+int cuStreamSynchronize(void *stream) { return current == CONTEXT ? OK : NO_CONTEXT; }
+
+int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned inner_x,
+                   unsigned inner_y, unsigned inner_z, unsigned shared, void *stream,
+                   void **given, void **extra) {
+  if (current != CONTEXT) return NO_CONTEXT;
+  if (!x || y != 1 || z != 1 || !inner_x || inner_x > 1024 || inner_y != 1 || inner_z != 1)
+    return INVALID;
+  ((kernel)function)(given, x, inner_x, photic_backwards);
+  __atomic_add_fetch(&photic_launches, 1, __ATOMIC_SEQ_CST);
+  return OK;
+}

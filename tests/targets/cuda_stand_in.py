@@ -1,0 +1,57 @@
+"""A processor in place of a CUDA device: texts as C++, and cuda_driver.c as the driver.
+
+All of the target but NVRTC and the real driver is as it is with a device.
+"""
+
+import ctypes
+import re
+from pathlib import Path
+
+import pytest
+
+from photic.targets.c.toolchain import build_kernels, build_runtime, load_library
+from photic.targets.cuda import device, driver, facts
+
+HERE = Path(__file__).parent
+FLAGS = ("-x", "c++", "-std=c++17", "-O1", "-fno-exceptions", "-fno-rtti")
+KERNEL = re.compile(r'^extern "C" __global__ void \S+ (\w+)\(', re.MULTILINE)
+RUN = """
+extern "C" void run_{name}(void **given, unsigned groups, unsigned group, int backwards) {{
+  photic_run({name}, given, groups, group, backwards);
+}}"""
+
+
+def compiled(text: str) -> Path:
+    """The library of a text's kernels; each is ``run_`` and its name."""
+    runs = [RUN.format(name=name) for name in KERNEL.findall(text)]
+    header = (HERE / "cuda_on_cpu.h").read_text(encoding="utf-8")
+    return build_kernels("\n".join([header, text, *runs]), flags=FLAGS)
+
+
+def machine_code(text: str, architecture: str) -> bytes:
+    """What the driver in cuda_driver.c loads: where the library is."""
+    return str(compiled(text)).encode() + b"\0"
+
+
+def stand_in() -> ctypes.CDLL:
+    """The driver."""
+    found = load_library(build_runtime((HERE / "cuda_driver.c").read_text(encoding="utf-8")))
+    assert found.cuInit(0) == 0
+    return found
+
+
+def use(monkeypatch: pytest.MonkeyPatch) -> ctypes.CDLL:
+    """The cuda target runs on it; what was opened before is found again afterwards."""
+    found = stand_in()
+    monkeypatch.setattr(driver, "library", lambda: found)
+    monkeypatch.setattr(device, "machine_code", machine_code)
+    for module in (device, facts):
+        monkeypatch.setattr(module, "version", lambda: "none, a processor stands in")
+    opened = facts._opened.__wrapped__()
+    monkeypatch.setattr(facts, "_opened", lambda: opened)
+    return found
+
+
+def number(found: ctypes.CDLL, name: str) -> ctypes.c_int:
+    """A number that tests set or look at."""
+    return ctypes.c_int.in_dll(found, f"photic_{name}")
