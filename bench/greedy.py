@@ -1,6 +1,6 @@
 """Whether SmolLM2 writes what transformers writes: 200 likeliest tokens after each of ten prompts.
 
-transformers computes in float32 with the file's weights unpacked. Where two answers part, the gap
+Both compute in float32, transformers with the file's weights unpacked. Where two answers part, the gap
 between the two likeliest logits is shown: a gap near 1e-4 is a tie that rounding decides. Needs the
 model (fetched on first use), torch, transformers and gguf.
 """
@@ -39,7 +39,12 @@ def main() -> None:
     parser = common.parser(__doc__ or "")
     parser.add_argument("--tokens", type=int, default=TOKENS, help="of each answer")
     arguments = parser.parse_args()
-    session = open_session("smollm2-135m", context=None, progress=lambda stage, done, total: None)
+    session = open_session(
+        "smollm2-135m",
+        context=None,
+        progress=lambda stage, done, total: None,
+        precision="exact",
+    )
     peer = llama_of(session.path)
     figures = [compared(session, peer, text, arguments.tokens) for text in PROMPTS]
     common.report(figures, arguments.json)

@@ -1,7 +1,8 @@
 """Perplexity of SmolLM2 on 20,000 words of English, and how far logits are from the true ones.
 
 True are the logits of transformers' model in float32 with the file's weights unpacked. The text is
-read in windows, each from an empty context, and every token but a window's first is judged.
+read in windows, each from an empty context, and every token but a window's first is judged. photic
+takes part in each precision, and with each kind of cache that is asked for.
 llama.cpp takes part where ``llama-cpp-python`` is importable, with its own defaults: it quantises
 activations, and keeps keys and values as float16. Needs the model and the Brown corpus (fetched on
 first use), torch, transformers and gguf.
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import itertools
 import re
 import sys
 import time
@@ -24,13 +26,12 @@ import numpy as np
 from model.peer import llama_of
 from numpy.typing import NDArray
 
-from photic.language.caches import CACHES
+from photic.language.caches import AUTOMATIC, CACHES
 from photic.language.config import read_config
-from photic.language.decoder import build
 from photic.language.opening import open_model, tokenizer_of_model
 from photic.language.pull import pull
-from photic.language.session import CHUNK_TOKENS
-from photic.tensor.compiling import compile
+from photic.language.session import CHUNK_TOKENS, compiled
+from photic.tensor.precision import PRECISIONS
 
 MODEL = "smollm2-135m"
 WORDS = 20_000
@@ -85,14 +86,15 @@ def main() -> None:
     parser = common.parser(__doc__ or "")
     parser.add_argument("--words", type=int, default=WORDS, help="how much of the text")
     parser.add_argument("--text", type=Path, help="a text in place of the Brown corpus")
-    parser.add_argument("--caches", nargs="*", default=["float32"], choices=CACHES)
+    parser.add_argument("--precisions", nargs="*", default=PRECISIONS, choices=PRECISIONS)
+    parser.add_argument("--caches", nargs="*", default=[AUTOMATIC], choices=(AUTOMATIC, *CACHES))
     arguments = parser.parse_args()
     path = pull(MODEL, lambda stage, done, total: None)
     text = arguments.text.read_text(encoding="utf-8") if arguments.text else brown()
     ids = tokenizer_of_model(open_model(path)).encode(
         first_words(text, arguments.words), special=False
     )
-    readers = contestants(path, arguments.caches)
+    readers = contestants(path, arguments.precisions, arguments.caches)
     found = {name: Judged() for name in readers}
     for number, window in enumerate(windows(ids)):
         judge_all(readers, found, window, number < COMPARED)
@@ -136,11 +138,11 @@ def brown() -> str:
 # --- the contestants ------------------------------------------------------------------------
 
 
-def contestants(path: Path, caches: Sequence[str]) -> dict[str, Reader]:
+def contestants(path: Path, precisions: Sequence[str], caches: Sequence[str]) -> dict[str, Reader]:
     """The true logits first."""
     found = {"transformers, float32": by_transformers(path)}
-    for cache in caches:
-        found[f"photic, cache {cache}"] = by_photic(path, cache)
+    for precision, cache in itertools.product(precisions, caches):
+        found[f"photic, {precision}, cache {cache}"] = by_photic(path, precision, cache)
     if importlib.util.find_spec(PEER) is not None:
         found["llama.cpp"] = by_llama_cpp(path)
     return found
@@ -159,11 +161,19 @@ def by_transformers(path: Path) -> Reader:
     return read
 
 
-def by_photic(path: Path, cache: str) -> Reader:
+def by_photic(path: Path, precision: str, cache: str) -> Reader:
     file = open_model(path)
-    config = read_config(file)
-    model = build(file, config, WINDOW, CHUNK_TOKENS, answers=CHUNK_TOKENS, cache=cache)
-    program = compile({"logits": model.logits}, model.updates, search=0)
+    program = compiled(
+        file,
+        read_config(file),
+        WINDOW,
+        search=0,
+        seed=0,
+        without=(),
+        answers=CHUNK_TOKENS,
+        cache=cache,
+        precision=precision,
+    )
 
     def read(ids: Sequence[int]) -> Logits:
         parts = []

@@ -30,6 +30,12 @@ class DType:
     def __str__(self) -> str:
         return self.name
 
+    def __eq__(self, other: object) -> bool:  # to its name, to NumPy's dtype and type, too
+        return bool(getattr(other, "name", getattr(other, "__name__", other)) == self.name)
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
     @property
     def numpy(self) -> np.dtype[np.generic]:
         """The NumPy dtype that holds it."""
@@ -72,14 +78,11 @@ DTYPES: dict[str, DType] = {
 
 def dtype_of(given: DType | str | np.dtype[np.generic] | type) -> DType:
     """The record for a name, a NumPy dtype or a Python type; BadArgument for what is not listed."""
-    if isinstance(given, DType):
-        return given
     names: dict[object, str] = {float: "float32", int: "int64", bool: "bool"}
-    with suppress(TypeError):  # what NumPy knows no dtype of is told below
-        given = np.dtype(names.get(given, given)).name
-    if str(given) not in DTYPES:
-        raise BadArgument(op="dtype", argument="dtype", given=given, expected=", ".join(DTYPES))
-    return DTYPES[str(given)]
+    with suppress(AttributeError, TypeError, KeyError):  # what is no dtype, or none that is here
+        key = given if isinstance(given, str | type) else given.name
+        return DTYPES[np.dtype(names.get(key, key)).name]
+    raise BadArgument(op="dtype", argument="dtype", given=given, expected=", ".join(DTYPES))
 
 
 def accumulator(dtype: DType) -> DType:

@@ -19,9 +19,16 @@ from photic.tensor.creation import counted
 from photic.tensor.errors import SizeOfMask
 from photic.tensor.indexing import index_tensor
 from photic.tensor.masks import masked_select
-from photic.tensor.primitive import less, masked, negated, reciprocal, reduced, where
+from photic.tensor.primitive import (
+    less,
+    masked,
+    negated,
+    reciprocal,
+    reduced,
+    total_dtype,
+    where,
+)
 from photic.tensor.reductions import max, min, sum
-from photic.tensor.running import total_dtype
 from photic.tensor.searching import ends, searchsorted
 from photic.tensor.shapes import moved, ravel, reshape, stack, transpose
 from photic.tensor.tensor import Axes, Tensor, Value, expanded, number, tensor

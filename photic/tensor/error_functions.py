@@ -8,7 +8,9 @@ become float32.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from numpy.polynomial import Polynomial
 
 from photic.ir.dtype import FLOAT32, FLOAT64, DType
 from photic.tensor.compare import limited
@@ -164,7 +166,25 @@ PIECES: dict[DType, tuple[Piece, ...]] = {
 }
 # fmt: on
 
-TAIL_FROM = 0.5
+TAIL_FROM, NORMAL_FROM = 0.5, 0.75
+ROOT_HALF = math.sqrt(0.5)
+
+
+def _of_normal(fit: Tail) -> Tail:
+    """Of half of ``erfc(x*sqrt(1/2))``: a rounding of that product would show in the result."""
+    middle = round(fit.middle / ROOT_HALF * 8) / 8
+    inside = Polynomial([middle * ROOT_HALF - fit.middle, ROOT_HALF])
+    return replace(
+        fit,
+        middle=middle,
+        far_from=fit.far_from / ROOT_HALF,
+        last=fit.last / ROOT_HALF,
+        near=tuple(float(one) / 2 for one in Polynomial(fit.near)(inside).coef),
+        far=tuple(one * ROOT_HALF * 2.0**k for k, one in enumerate(fit.far)),
+    )
+
+
+NORMAL_TAILS = {dtype: _of_normal(fit) for dtype, fit in TAILS.items()}
 
 
 def _near(x: Tensor, end: float) -> Tensor:
@@ -174,15 +194,20 @@ def _near(x: Tensor, end: float) -> Tensor:
 
 
 def _tail(magnitude: Tensor) -> Tensor:
-    """erfc(x) for x from a half on; the square's rounding is made good."""
+    """erfc(x) for x from a half on."""
     fit = TAILS[magnitude.dtype]
-    x = limited(magnitude, TAIL_FROM, fit.last)
+    return _times_bell(fit, limited(magnitude, TAIL_FROM, fit.last), 1.0)
+
+
+def _times_bell(fit: Tail, x: Tensor, share: float) -> Tensor:
+    """``exp(-share*x*x)`` times what is fitted; the square's rounding is made good."""
     is_far = less(fit.far_from, x)
     near = polynomial(where(is_far, fit.middle, x) - fit.middle, fit.near)
     inverse = reciprocal(where(is_far, x, fit.far_from))
     far = polynomial(inverse * inverse, fit.far) * inverse
     few = (x + fit.rounder) - fit.rounder
-    return decayed(where(is_far, far, near), growth(-(few * few), (few - x) * (few + x)))
+    bell = growth(few * few * -share, (few - x) * (few + x) * share)
+    return decayed(where(is_far, far, near), bell)
 
 
 @in_float32
@@ -222,4 +247,8 @@ def erfinv(x: Tensor) -> Tensor:
 @in_float32
 def ndtr(x: Tensor) -> Tensor:
     """The share of the normal distribution below x, relatively right where it is small."""
-    return erfc(x * -math.sqrt(0.5)) * 0.5
+    magnitude, fit = abs(x), NORMAL_TAILS[x.dtype]
+    tail = _times_bell(fit, limited(magnitude, NORMAL_FROM, fit.last), 0.5)
+    far = where(less(x, 0.0), tail, 1.0 - tail)
+    near = (_near(x * ROOT_HALF, FAR_FROM) + 1.0) * 0.5
+    return where(less(magnitude, NORMAL_FROM), near, far)

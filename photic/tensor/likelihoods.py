@@ -256,7 +256,11 @@ def soft_margin_loss(x: Value, target: Value, reduction: str = "mean") -> Tensor
 def multilabel_soft_margin_loss(
     x: Value, target: Value, weight: Value | None = None, reduction: str = "mean"
 ) -> Tensor:
-    """``binary_cross_entropy_with_logits`` with the mean over the last axis, the labels."""
+    """``binary_cross_entropy_with_logits`` with the mean over the last axis, the labels.
+
+    A wrong certainty (infinite x) is inf; a right one times its target's 0 is nan, as PyTorch's.
+    """
     dtype, (a, t) = wide("multilabel_soft_margin_loss", x, target)
-    each = binary_cross_entropy_with_logits(a, t, weight, "none")
+    each = t * softplus(-a) + (1.0 - t) * softplus(a)
+    each = each if weight is None else each * in_dtype_of(each, weight)
     return combined("multilabel_soft_margin_loss", mean(each, -1), reduction, dtype)

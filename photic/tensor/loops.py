@@ -14,10 +14,20 @@ from photic.base.errors import BadArgument, ShapeMismatch
 from photic.ir import graph, view
 from photic.ir.dim import Dim
 from photic.tensor.axes import as_size
+from photic.tensor.primitive import in_totals
 from photic.tensor.reductions import over_axes
-from photic.tensor.running import total_dtype
 from photic.tensor.shapes import concat, moveaxis, reshape, window
-from photic.tensor.tensor import Axes, Tensor, Value, expanded, method, number, tensor, whole
+from photic.tensor.tensor import (
+    Axes,
+    DTypeLike,
+    Tensor,
+    Value,
+    expanded,
+    method,
+    number,
+    tensor,
+    whole,
+)
 
 Tensors = tuple[Tensor, ...]
 Body = Callable[[Tensors, Tensors], tuple[Sequence[Value], Sequence[Value]]]
@@ -98,11 +108,12 @@ def _trips(rows: Sequence[Tensor], trips: Dim | None) -> Dim:
 
 
 @method
-def prod(x: Value, axis: Axes = None, keepdims: bool = False) -> Tensor:
+def prod(
+    x: Value, axis: Axes = None, keepdims: bool = False, *, dtype: DTypeLike | None = None
+) -> Tensor:
     """The product; 1 of nothing. Dtypes as ``sum``. Halves of an axis multiply, again and again."""
-    value = tensor(x, "prod")
-    result = over_axes(value.astype(total_dtype(value.dtype)), axis, keepdims, "prod", _product)
-    return result.astype(value.dtype) if value.dtype.is_half else result
+    wide, result = in_totals(tensor(x, "prod"), dtype)
+    return over_axes(wide, axis, keepdims, "prod", _product).astype(result)
 
 
 def _product(x: Tensor, axis: int) -> Tensor:

@@ -13,9 +13,10 @@ from functools import wraps
 
 from photic.base.errors import DtypeMismatch
 from photic.ir import graph
-from photic.ir.dtype import BOOL, FLOAT32, DType
+from photic.ir.dtype import BOOL, FLOAT32, INT64, DType, dtype_of
 from photic.tensor.axes import checked_axis
 from photic.tensor.tensor import (
+    DTypeLike,
     Tensor,
     Value,
     broadcast_shape,
@@ -191,3 +192,21 @@ def reduced(op: str, x: Tensor, axis: int) -> Tensor:
 def accumulated(dtype: DType) -> DType:
     """The dtype in which a chain of operations on halves is done."""
     return FLOAT32 if dtype.is_half else dtype
+
+
+def total_dtype(dtype: DType) -> DType:
+    """In what sums and products are computed: integers and bools int64, halves float32."""
+    return accumulated(dtype) if dtype.kind == "float" else INT64
+
+
+def in_totals(x: Tensor, dtype: DTypeLike | None) -> tuple[Tensor, DType]:
+    """The value in the dtype in which sums and products are computed, and that of the result.
+
+    That is x's own, int64 for integers and bools; or ``dtype``, to which the value is cast first.
+    Halves are computed in float32; integers wrap in the dtype that was asked for.
+    """
+    if dtype is None:
+        wide = total_dtype(x.dtype)
+        return x.astype(wide), x.dtype if x.dtype.kind == "float" else wide
+    result = dtype_of(dtype)
+    return x.astype(result).astype(INT64 if result == BOOL else accumulated(result)), result

@@ -13,10 +13,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from photic.base.errors import BadArgument
+from photic.base.errors import BadArgument, DtypeMismatch
 from photic.ir import graph
 from photic.ir.dim import Dim, bounds, product
-from photic.ir.dtype import FLOAT32, INT32, INT64
+from photic.ir.dtype import INT32, INT64, dtype_of
 from photic.tensor.axes import checked_axis
 from photic.tensor.compare import is_number, isfinite, reversed_order, truth
 from photic.tensor.creation import counted
@@ -25,6 +25,7 @@ from photic.tensor.primitive import (
     accumulated,
     as_float,
     exp2,
+    in_totals,
     less,
     negated,
     reciprocal,
@@ -33,7 +34,17 @@ from photic.tensor.primitive import (
     where,
 )
 from photic.tensor.shapes import checked_axes, flip, ravel, reshape
-from photic.tensor.tensor import Axes, Tensor, Value, method, number, size_value, tensor, whole
+from photic.tensor.tensor import (
+    Axes,
+    DTypeLike,
+    Tensor,
+    Value,
+    method,
+    number,
+    size_value,
+    tensor,
+    whole,
+)
 
 LOG2_E = math.log2(math.e)
 
@@ -55,12 +66,15 @@ def _reduced(x: Tensor, axis: Axes, keepdims: bool, op: str, name: str) -> Tenso
 
 
 @method
-def sum(x: Value, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    """The sum; 0 of nothing. Small integers and bools give int64, halves accumulate in float32."""
-    value = tensor(x, "sum")
-    if value.dtype.kind != "float":
-        return _reduced(value.astype(INT64), axis, keepdims, "sum", "sum")
-    return _summed(value, axis, keepdims)
+def sum(
+    x: Value, axis: Axes = None, keepdims: bool = False, *, dtype: DTypeLike | None = None
+) -> Tensor:
+    """The sum; 0 of nothing. Small integers and bools give int64, halves accumulate in float32.
+
+    Where ``dtype`` is given, x is cast to it first, and integers wrap in it.
+    """
+    wide, result = in_totals(tensor(x, "sum"), dtype)
+    return _reduced(wide, axis, keepdims, "sum", "sum").astype(result)
 
 
 def _summed(x: Tensor, axis: Axes, keepdims: bool) -> Tensor:
@@ -115,15 +129,20 @@ def divided_by_count(total: Tensor, count: Dim) -> Tensor:
 
 
 @method
-def mean(x: Value, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    """The sum times 1/count; nan of nothing. Integers are summed exactly and give float32."""
+def mean(
+    x: Value, axis: Axes = None, keepdims: bool = False, *, dtype: DTypeLike | None = None
+) -> Tensor:
+    """The sum times 1/count; nan of nothing. Integers are summed exactly and give float32.
+
+    Where ``dtype`` is given, floats are cast to it first. DtypeMismatch if it is no float.
+    """
     value = tensor(x, "mean")
-    if value.dtype.kind != "float":
-        total = _reduced(value.astype(INT64), axis, keepdims, "sum", "mean")
-        return divided_by_count(total.astype(FLOAT32), _count(value, axis))
-    wide = value.astype(accumulated(value.dtype))
-    total = _reduced(wide, axis, keepdims, "sum", "mean")
-    return divided_by_count(total, _count(value, axis)).astype(value.dtype)
+    result = as_float(value, "mean").dtype if dtype is None else dtype_of(dtype)
+    if result.kind != "float":
+        raise DtypeMismatch(op="mean", given=result, expected="a float dtype")
+    wide, _ = in_totals(value, result if value.dtype.kind == "float" else None)
+    total = _reduced(wide, axis, keepdims, "sum", "mean").astype(accumulated(result))
+    return divided_by_count(total, _count(value, axis)).astype(result)
 
 
 def var(x: Value, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -> Tensor:

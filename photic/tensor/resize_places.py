@@ -234,14 +234,28 @@ def cubic(a: float) -> Kernel:
     return weights
 
 
+@dataclass(frozen=True, slots=True)
+class Taps:
+    """The old places (int64) that each new one is made of, their weights (float64), and which of
+    them are read at all; each (taps, new places)."""
+
+    places: Tensor
+    weights: Tensor
+    is_read: Tensor
+
+    def each(self, function: Callable[[Tensor], Tensor]) -> Taps:
+        """A function of each of the three."""
+        return Taps(function(self.places), function(self.weights), function(self.is_read))
+
+
 def taps(
     line: Line, r: Resized, radius: int, kernel: Kernel, stretch: Fraction, excluding: bool
-) -> tuple[Tensor, Tensor]:
-    """For each new place the old ones it is made of (int64), and their weights (float64).
+) -> Taps:
+    """The taps of a kernel that reaches ``radius*stretch`` places to both sides.
 
-    Both are (taps, new places). The kernel reaches ``radius*stretch`` places to both sides.
     Places outside are left out if ``excluding``, else the nearest place inside stands for them.
-    The weights of each new place sum to 1.
+    Not read is what lies further than the kernel reaches, or is left out. The weights of each new
+    place sum to 1.
     """
     reach = radius * stretch
     count = math.floor(2 * reach) + (stretch != 1)
@@ -250,9 +264,14 @@ def taps(
     first = (tops * reach.denominator + ahead) // (over * reach.denominator)
     places = first + expand_dims(counted(0, count), 1)
     unit = float(over) if isinstance(over, int) else over.astype(FLOAT64)
-    weights = kernel(magnitude((places * over - tops).astype(FLOAT64) / unit / float(stretch)))
+    ahead_of = places * over - tops
+    weights = kernel(magnitude(ahead_of.astype(FLOAT64) / unit / float(stretch)))
+    # as PyTorch's, which reads the later of the two places at the kernel's ends
+    end, reached = over * reach.numerator, ahead_of * reach.denominator
+    is_read = less(-end, reached) * less(reached, end + 1)
     if excluding:
-        weights = masked(is_place(places, r.old), weights)
+        is_read = is_read * is_place(places, r.old)
+        weights = masked(is_read, weights)
     if excluding or stretch != 1:
         weights = weights * reciprocal(reduced("sum", weights, 0))
-    return r.known(_inside(places, r)), r.known(weights)
+    return Taps(r.known(_inside(places, r)), r.known(weights), r.known(is_read))

@@ -21,13 +21,21 @@ from photic.tensor.adaptive import adaptive_avg_pool
 from photic.tensor.axes import as_many, as_size, is_many
 from photic.tensor.indexing import looked_up
 from photic.tensor.kernel_windows import CHANNEL_AXES
-from photic.tensor.primitive import accumulated, as_float, constant_like, reduced, where
+from photic.tensor.primitive import (
+    accumulated,
+    as_float,
+    constant_like,
+    masked,
+    reduced,
+    where,
+)
 from photic.tensor.resize_places import (
     COORDINATES,
     ROUNDINGS,
     Kernel,
     Line,
     Resized,
+    Taps,
     cubic,
     floor_places,
     floor_view,
@@ -277,22 +285,31 @@ def _weighed(x: Tensor, axis: int, r: Resized, line: Line, manner: _Manner) -> T
     """The places of an axis as sums of old ones."""
     assert manner.kernel is not None
     stretch = _stretch(r) if manner.antialias else Fraction(1)
-    places, weights = taps(line, r, manner.radius, manner.kernel, stretch, manner.excluding)
-    weights = weights.astype(x.dtype)
-    count = places.shape[0]
+    found = taps(line, r, manner.radius, manner.kernel, stretch, manner.excluding)
+    count = found.places.shape[0]
     assert isinstance(count, int)
-    after = (1,) * (x.ndim - axis - 1)
+    are_all_read = not (manner.antialias or manner.excluding)
     if count > FEW_TAPS:
-        apart = _looked_up(x, axis, moveaxis(places, 0, 1))
-        shares = reshape(moveaxis(weights, 0, 1), (r.new, count, *after))
-        return reduced("sum", apart * shares, axis + 1)
+        every = found.each(lambda one: moveaxis(one, 0, 1))
+        return reduced("sum", _weighed_at(x, axis, every, are_all_read), axis + 1)
     total: Tensor | None = None
     for tap in range(count):
-        at, weight = (moved(one, movement.select, 0, tap) for one in (places, weights))
-        part = _looked_up(x, axis, at) * reshape(weight, (r.new, *after))
+        part = _weighed_at(x, axis, _of_tap(found, tap), are_all_read)
         total = part if total is None else total + part
     assert total is not None
     return total
+
+
+def _of_tap(found: Taps, tap: int) -> Taps:
+    return found.each(lambda one: moved(one, movement.select, 0, tap))
+
+
+def _weighed_at(x: Tensor, axis: int, at: Taps, are_all_read: bool) -> Tensor:
+    """The axis at places, times their weights; what is not read does not show, nan neither."""
+    after = (1,) * (x.ndim - axis - 1)
+    weights, is_read = (reshape(one, (*one.shape, *after)) for one in (at.weights, at.is_read))
+    part = _looked_up(x, axis, at.places) * weights.astype(x.dtype)
+    return part if are_all_read else masked(is_read, part)
 
 
 def _stretch(r: Resized) -> Fraction:

@@ -24,6 +24,7 @@ from photic.tensor.primitive import (
     accumulated,
     as_float,
     exp2,
+    in_totals,
     less,
     masked,
     negated,
@@ -31,7 +32,7 @@ from photic.tensor.primitive import (
     where,
 )
 from photic.tensor.shapes import concat, expand_dims, moved, ravel, reshape, window
-from photic.tensor.tensor import Tensor, Value, expanded, number, tensor
+from photic.tensor.tensor import DTypeLike, Tensor, Value, expanded, number, tensor
 
 LONGEST_RUN = 16  # places: the lanes of a wide vector of float32
 SHORTEST_RUN = 8  # places; shorter ones leave too much to the next level
@@ -199,31 +200,29 @@ def running(chain: Chain, x: Tensor, axis: int, more: int) -> Tensor:
 # --- sums and products ----------------------------------------------------------------------
 
 
-def total_dtype(dtype: DType) -> DType:
-    """In what sums and products are computed: integers and bools int64, halves float32."""
-    return accumulated(dtype) if dtype.kind == "float" else INT64
-
-
-def _cumulative(chain: Chain, x: Value, axis: int | None, op: str) -> Tensor:
+def _cumulative(
+    chain: Chain, x: Value, axis: int | None, dtype: DTypeLike | None, op: str
+) -> Tensor:
     value = tensor(x, op)
     if axis is None:
         value, axis = ravel(value), 0
     place = checked_axis(op, axis, value.ndim)
-    result = running(chain, value.astype(total_dtype(value.dtype)), place, 1)
-    return result.astype(value.dtype) if value.dtype.is_half else result
+    wide, result = in_totals(value, dtype)
+    return running(chain, wide, place, 1).astype(result)
 
 
-def cumsum(x: Value, axis: int | None = None) -> Tensor:
+def cumsum(x: Value, axis: int | None = None, dtype: DTypeLike | None = None) -> Tensor:
     """The sum of all elements up to each place; of all in row-major order for None.
 
-    Integers and bools give int64; halves accumulate in float32.
+    Integers and bools give int64, unless a dtype is given: then x is cast to it first. Halves
+    accumulate in float32.
     """
-    return _cumulative(SUM, x, axis, "cumsum")
+    return _cumulative(SUM, x, axis, dtype, "cumsum")
 
 
-def cumprod(x: Value, axis: int | None = None) -> Tensor:
+def cumprod(x: Value, axis: int | None = None, dtype: DTypeLike | None = None) -> Tensor:
     """The product of all elements up to each place; dtypes as ``cumsum``."""
-    return _cumulative(PRODUCT, x, axis, "cumprod")
+    return _cumulative(PRODUCT, x, axis, dtype, "cumprod")
 
 
 # --- maxima, minima -------------------------------------------------------------------------
@@ -343,22 +342,36 @@ def _difference(x: Tensor, axis: int) -> Tensor:
 # --- with a first value ---------------------------------------------------------------------
 
 
-def cumulative_sum(x: Value, axis: int | None = None, include_initial: bool = False) -> Tensor:
+def cumulative_sum(
+    x: Value,
+    axis: int | None = None,
+    include_initial: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+) -> Tensor:
     """``cumsum``, of one axis if ``axis`` is left out; perhaps with a 0 in front."""
-    return _with_initial("cumulative_sum", SUM, x, axis, include_initial)
+    return _with_initial("cumulative_sum", SUM, x, axis, dtype, include_initial)
 
 
-def cumulative_prod(x: Value, axis: int | None = None, include_initial: bool = False) -> Tensor:
+def cumulative_prod(
+    x: Value,
+    axis: int | None = None,
+    include_initial: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+) -> Tensor:
     """``cumprod``, of one axis if ``axis`` is left out; perhaps with a 1 in front."""
-    return _with_initial("cumulative_prod", PRODUCT, x, axis, include_initial)
+    return _with_initial("cumulative_prod", PRODUCT, x, axis, dtype, include_initial)
 
 
-def _with_initial(op: str, chain: Chain, x: Value, axis: int | None, is_longer: bool) -> Tensor:
+def _with_initial(
+    op: str, chain: Chain, x: Value, axis: int | None, dtype: DTypeLike | None, is_longer: bool
+) -> Tensor:
     value = tensor(x, op)
     if axis is None and value.ndim != 1:
         raise BadArgument(op=op, argument="axis", given=None, expected="an axis, of several")
     place = checked_axis(op, 0 if axis is None else axis, value.ndim)
-    result = _cumulative(chain, value, place, op)
+    result = _cumulative(chain, value, place, dtype, op)
     if not is_longer:
         return result
     shape = (*result.shape[:place], 1, *result.shape[place + 1 :])

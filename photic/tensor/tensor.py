@@ -314,17 +314,23 @@ class Tensor:
         """Without the axes of size 1 (all, or those named)."""
         return METHODS["squeeze"](self, axis)
 
-    def sum(self, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    def sum(
+        self, axis: Axes = None, keepdims: bool = False, *, dtype: DTypeLike | None = None
+    ) -> Tensor:
         """As ``ph.sum``."""
-        return METHODS["sum"](self, axis, keepdims)
+        return METHODS["sum"](self, axis, keepdims, dtype=dtype)
 
-    def mean(self, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    def mean(
+        self, axis: Axes = None, keepdims: bool = False, *, dtype: DTypeLike | None = None
+    ) -> Tensor:
         """As ``ph.mean``."""
-        return METHODS["mean"](self, axis, keepdims)
+        return METHODS["mean"](self, axis, keepdims, dtype=dtype)
 
-    def prod(self, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    def prod(
+        self, axis: Axes = None, keepdims: bool = False, *, dtype: DTypeLike | None = None
+    ) -> Tensor:
         """As ``ph.prod``."""
-        return METHODS["prod"](self, axis, keepdims)
+        return METHODS["prod"](self, axis, keepdims, dtype=dtype)
 
     def max(self, axis: Axes = None, keepdims: bool = False) -> Tensor:
         """As ``ph.max``."""

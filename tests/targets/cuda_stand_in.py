@@ -28,6 +28,11 @@ def compiled(text: str) -> Path:
     return build_kernels("\n".join([header, text, *runs]), flags=FLAGS)
 
 
+def library_of(text: str) -> ctypes.CDLL:
+    """A text, loaded."""
+    return load_library(compiled(text))
+
+
 def machine_code(text: str, architecture: str) -> bytes:
     """What the driver in cuda_driver.c loads: where the library is."""
     return str(compiled(text)).encode() + b"\0"

@@ -5,6 +5,7 @@ bf16 arrays are their 16 bits.
 """
 
 import ctypes
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
@@ -13,6 +14,7 @@ import numpy as np
 from photic.targets.c import numerics
 from photic.targets.c.toolchain import build_kernels, load_library, predefined_macros
 
+Prelude = Callable[[frozenset[numerics.Need]], str]
 LANES = (1, 4, 8, 16)
 NUMPY = {
     "f64": np.float64,
@@ -137,15 +139,15 @@ def functions_for(machine: str) -> Library:
     return Library(load_library(build_kernels(source(LANES), flags=(flag,) if flag else ())))
 
 
-def source(lane_counts: tuple[int, ...]) -> str:
-    """C text of a loop for every function there is."""
+def source(lane_counts: tuple[int, ...], prelude: Prelude = numerics.prelude) -> str:
+    """C text of a loop for every function there is, behind a prelude that defines them."""
     needs: set[numerics.Need] = set()
     loops: list[str] = []
     for lanes in lane_counts:
         for text, used in _loops(lanes):
             loops.append(text)
             needs |= {(operation, dtype, lanes) for operation, dtype in used}
-    return "\n".join([numerics.prelude(frozenset(needs)), *loops])
+    return "\n".join([prelude(frozenset(needs)), *loops])
 
 
 def _loops(lanes: int) -> list[tuple[str, set[tuple[str, str]]]]:

@@ -4,18 +4,22 @@ Which functions there are, and of what, is said by numerics_library.py.
 """
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numerics_library import NUMPY, SIGNATURES
+from numerics_library import NUMPY, SIGNATURES, functions_for
 
 from photic.targets.c.numerics import LANES
 from photic.targets.opencl.device import compiled
 from photic.targets.opencl.dialect import HEAD, prelude
 from photic.targets.opencl.facts import opened
 
+COUNT = 4096
+SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5, 2.0**31, 2.0**63, -(2.0**63), 3e5]
 BYTES = {short: max(1, lane.bits // 8) if short != "bool" else 1 for short, lane in LANES.items()}
+Apply = Callable[[int, int, list[np.ndarray]], np.ndarray]
 KERNEL = """
 __kernel void run(int which, __global const char *a, __global const char *b,
                   __global const char *c, __global char *out) {{
@@ -89,3 +93,47 @@ def apply(number: int, lanes: int, arrays: list[np.ndarray]) -> np.ndarray:
     cl.enqueue_copy(queue, out, found)
     queue.finish()
     return out
+
+
+# --- comparing ------------------------------------------------------------------------------
+
+
+def sample(short: str, seed: int) -> np.ndarray:
+    """Bits of every exponent for floats, with special values; the whole range for the others."""
+    draw, kind = np.random.default_rng(seed), np.dtype(NUMPY[short])
+    if kind == np.bool_:
+        return draw.random(COUNT) < 0.5
+    found = draw.integers(0, 256, (COUNT, kind.itemsize), np.uint8).view(kind).reshape(-1)
+    if kind.kind == "f":
+        found[::7] = draw.standard_normal(len(found[::7])) * 100
+        found[: len(SPECIAL)] = draw.permutation(np.array(SPECIAL, kind))
+    else:
+        found[::3] = draw.integers(0, 9, len(found[::3]))
+        found[: 2 * 9 : 2] = np.array(-1 if kind.kind == "i" else 0, kind)
+    return found
+
+
+def bits(array: np.ndarray, short: str) -> np.ndarray:
+    """The bits of numbers, every nan the same."""
+    if short in ("f16", "bf16"):
+        most = 0x7C00 if short == "f16" else 0x7F80
+        return np.where((array & 0x7FFF) > most, 0x7FFF, array)
+    if array.dtype.kind == "f":
+        unsigned = np.uint32 if array.dtype.itemsize == 4 else np.uint64
+        return np.where(np.isnan(array), 0, array.view(unsigned))
+    return array
+
+
+def differences(apply: Apply, lanes: int) -> list[str]:
+    """Where ``apply``, given a function's number, does not give the c target's numbers."""
+    on_processor, wrong = functions_for("native"), []
+    for number, one in enumerate(functions()):
+        given = [sample(short, number + k) for k, short in enumerate(one.operands)]
+        got = apply(number, lanes, given)
+        want = on_processor.apply(one.operation, one.dtype, lanes, *given)
+        same = bits(got, one.result) == bits(want, one.result)
+        if not same.all():
+            k = int(np.argmin(same))
+            at = [array[k] for array in given]
+            wrong.append(f"{one.operation}_{one.dtype}{at}: {got[k]!r}, not {want[k]!r}")
+    return wrong

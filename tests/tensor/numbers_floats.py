@@ -9,7 +9,7 @@ from evaluating import of, spread, ulps, value
 from number_lines import FLOATS, INF, NAN, f32, line, same
 
 import photic as ph
-from photic.base.errors import BadArgument
+from photic.base.errors import BadArgument, DtypeMismatch
 from photic.ir.dtype import DTYPES, dtype_of
 
 # --- float arithmetic -----------------------------------------------------------------------
@@ -230,6 +230,31 @@ def _() -> None:
     total, size = x.astype(np.float64).sum(), np.abs(x).astype(np.float64).sum()
     # any order of n additions errs by less than n/2 ulp of the sum of magnitudes
     assert abs(value(lambda y: y.sum(), x) - total) <= len(x) * 2.0**-24 * size
+
+
+@line("sum.dtype")
+def _() -> None:
+    x = np.array([100, 100, 100, -7], np.int32)
+    for ours, numpys in (
+        (ph.sum, np.sum),
+        (ph.prod, np.prod),
+        (ph.cumsum, np.cumsum),
+        (ph.cumprod, np.cumprod),
+        (ph.cumulative_sum, np.cumulative_sum),
+        (ph.cumulative_prod, np.cumulative_prod),
+    ):
+        for dtype in ("int8", "int32", "float32", "float64", "bool"):
+            got = value(lambda y, one=ours, own=dtype: one(y, dtype=own), x)
+            assert got.dtype == np.dtype(dtype)
+            same(got, numpys(x, dtype=dtype))
+    same(value(lambda y: y.sum(0, dtype="int32"), f32(1.7, -0.9)), np.int32(1))
+    same(value(lambda y: y.sum(dtype="float16"), f32(2049, 1)), np.float16(2048))
+    assert value(lambda y: y.sum(dtype="float32"), np.full(3, 60000, np.float16)) == 180000
+    big = np.array([2**24 + 1, -(2**24)])
+    assert value(lambda y: y.mean(dtype="float64"), big) == 0.5
+    assert value(lambda y: y.mean(dtype="float16"), big).dtype == np.float16
+    with pytest.raises(DtypeMismatch):
+        ph.mean(ph.ones(3), dtype="int32")
 
 
 @line("mean.integer")

@@ -148,6 +148,20 @@ def _() -> None:
         np.testing.assert_allclose(of(symbolic, {"x": x}, n=5, m=7), static, rtol=1e-14, atol=1e-14)
 
 
+@line("resize.unread")
+def _() -> None:
+    x = np.ones((1, 1, 8), np.float32)
+    x[..., 3] = NAN
+    for mode, radius in (("linear", 1), ("cubic", 2)):
+        got = value(lambda y, m=mode: ph.interpolate(y, 4, mode=m, antialias=True), x)
+        middles = np.arange(4) * 2 + 0.5  # of the new places, which are twice as wide
+        same(np.isnan(got[0, 0]), np.abs(middles - 3) < radius * 2)
+    grown = value(lambda y: ph.interpolate(y, 15, mode="linear", align_corners=True), x)
+    same(np.nonzero(np.isnan(grown[0, 0]))[0], [4, 5, 6, 7])
+    inside = value(lambda y: ph.resize(y, (1, 1, 16), mode="cubic", exclude_outside=True), x)
+    same(np.nonzero(np.isnan(inside[0, 0]))[0], np.arange(3, 11))
+
+
 @line("resize.halves")
 def _() -> None:
     for dtype in FLOATS[2:]:

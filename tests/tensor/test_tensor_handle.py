@@ -15,6 +15,7 @@ from evaluating import of, value
 import photic as ph
 from photic.base.errors import BadArgument, NoTruthValue, ShapeMismatch
 from photic.forms.errors import CannotReshape
+from photic.ir.dtype import DTYPES
 from photic.tensor.errors import AxisOutOfRange, NotATensor, UnknownSize
 
 OPERATORS = [
@@ -177,3 +178,14 @@ def test_a_star_import_hides_no_builtin() -> None:
 def test_importing_the_package_imports_nothing_heavy() -> None:
     code = "import sys, photic; sys.exit('numpy' in sys.modules or 'photic.tensor' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_dtype_equals_its_name_numpys_dtype_and_numpys_type() -> None:
+    for one in DTYPES.values():
+        for other in (one, one.name, one.numpy, one.numpy.type):
+            assert one == other
+            assert other == one
+        assert one in {one.name: 0}
+        assert {other.name for other in DTYPES.values() if one == other} == {one.name}
+    assert ph.input("x", (2,)).dtype != "float64"
+    assert ph.input("x", (2,)).dtype != 4

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -25,22 +27,57 @@ OPTIONS = (
 )
 
 
+_ENTRY = re.compile(
+    r"entry function '(\w+)'.*?(\d+) bytes stack frame, (\d+) bytes spill stores, "
+    r"(\d+) bytes spill loads.*?Used (\d+) registers",
+    re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What a kernel takes of a device: registers of a work-item, and its bytes beside them.
+
+    ``stack_bytes`` hold what is addressed, and what was spilled; ``spilled_bytes`` are those moved
+    to and fro because there were too few registers.
+    """
+
+    kernel: str
+    registers: int
+    stack_bytes: int
+    spilled_bytes: int
+
+
 class Refused(Exception):
     """NVRTC ended with an error; the argument is what it said."""
 
 
 def machine_code(text: str, architecture: str) -> bytes:
     """The cubin of a text, for an architecture as ``sm_80``. Raises Refused, CudaMissing."""
+    return _compiled(text, (*OPTIONS, f"--gpu-architecture={architecture}"))[0]
+
+
+def resources(text: str, architecture: str) -> list[Resources]:
+    """What the kernels of a text take, as the assembler says. Raises as ``machine_code``."""
+    options = (*OPTIONS, f"--gpu-architecture={architecture}", "--ptxas-options=-v")
+    found = []
+    for name, stack, stored, loaded, registers in _ENTRY.findall(_compiled(text, options)[1]):
+        found.append(Resources(name, int(registers), int(stack), int(stored) + int(loaded)))
+    return sorted(found, key=lambda one: one.kernel)
+
+
+def _compiled(text: str, options: Sequence[str]) -> tuple[bytes, str]:
+    """Machine code, and what the compiler said."""
     library, program = _library(), ctypes.c_void_p()
-    arguments = [one.encode() for one in (*OPTIONS, f"--gpu-architecture={architecture}")]
-    given = (ctypes.c_char_p * len(arguments))(*arguments)
+    given = (ctypes.c_char_p * len(options))(*(one.encode() for one in options))
     _call("CreateProgram", ctypes.byref(program), text.encode(), b"photic.cu", 0, None, None)
     try:
         status = library.nvrtcCompileProgram(program, len(given), given)
+        said = _bytes("ProgramLog", program).rstrip(b"\0").decode(errors="replace")
         if status == REFUSED:
-            raise Refused(_bytes("ProgramLog", program).rstrip(b"\0").decode(errors="replace"))
+            raise Refused(said)
         _check("CompileProgram", status)
-        return _bytes("CUBIN", program)
+        return _bytes("CUBIN", program), said
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))
 
