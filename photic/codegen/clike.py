@@ -34,22 +34,26 @@ def render(nest: Nest, slots: dict[str, int], dialect: Dialect) -> Source:
     """The source of a nest. ``slots`` says where each symbolic size stands in the sizes array."""
     words, layouts = Words(dialect.special), dict(zip(nest.parameters, nest.layouts, strict=True))
     layouts |= dict.fromkeys(nest.scratch, ROW_MAJOR)
-    with words.block(dialect.kernel.format(name=nest.name)):
-        written = {tile.store.buffer for tile in tiles(nest.body)}
-        for number, one in enumerate(nest.parameters):
-            kind = "char" if one in written else "const char"
-            words.line(kind + " " + dialect.pointer.format(name=one.name, at=f"buffers[{number}]"))
-        for one, start in zip(nest.scratch, scratch_starts(nest), strict=False):
-            words.line("char " + dialect.pointer.format(name=one.name, at=f"scratch + {start}"))
+    written, buffers = {tile.store.buffer for tile in tiles(nest.body)}, nest.parameters
+    pointers = "".join(
+        f"{'' if one in written else 'const '}char {dialect.pointer.format(name=one.name)}, "
+        for one in (*buffers, *nest.scratch)
+    )
+    # of parameters, and not of variables, compilers believe that they are restricted
+    head = dialect.kernel.partition("{name}")[0] + nest.name
+    with words.block(f"{head}_at({pointers}const int64_t *sizes, int64_t begin, int64_t end)"):
         shapes = (extent for one in nest.parameters for extent in one.shape)
         found = {symbol for dim in (*shapes, *_dims(nest.body)) for symbol in symbols(dim)}
-        for symbol in sorted(found, key=lambda one: one.name):
-            if symbol.name in slots:
-                words.line(f"const int64_t {size_name(symbol)} = sizes[{slots[symbol.name]}];")
+        for symbol in sorted((one for one in found if one.name in slots), key=lambda one: one.name):
+            words.line(f"const int64_t {size_name(symbol)} = sizes[{slots[symbol.name]}];")
         loops, body = parallel_loops(nest)
         with words.block("for (int64_t item = begin; item < end; item++)"):
             _decode(words, [loop.axis for loop in loops])
             _parts(words, layouts, body)
+    with words.block(dialect.kernel.format(name=nest.name)):
+        places = [f"buffers[{number}], " for number, _ in enumerate(buffers)]
+        places += [f"scratch + {start}, " for start in scratch_starts(nest)[:-1]]
+        words.line(f"{nest.name}_at({''.join(places)}sizes, begin, end);")
     return Source("\n".join(words.lines) + "\n", frozenset(words.needs))
 
 

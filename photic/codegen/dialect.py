@@ -43,7 +43,7 @@ class Dialect:
     name: str
     prelude: Callable[[frozenset[Need]], str]
     kernel: str  # the head of a kernel; {name} stands for its name
-    pointer: str  # where a buffer begins, behind the type of its bytes: {name}, {at}
+    pointer: str  # a parameter that points to a buffer, behind the type of its bytes: {name}
     head: str  # text at the top of every source
     entry: Callable[[Program, dict[str, Nest], Addresses], str]  # what dispatches all kernels
     special: Special = lambda *tile: False  # prints a tile by another instruction, if one fits

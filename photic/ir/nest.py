@@ -99,8 +99,7 @@ def tiles(parts: tuple[Part, ...]) -> Iterator[Tile]:
         elif isinstance(part, Loop | Clip):
             yield from tiles(part.body)
         else:
-            yield from tiles(part.whole)
-            yield from tiles(part.rest)
+            yield from tiles(part.whole + part.rest)
 
 
 def parallel_loops(nest: Nest) -> tuple[list[Loop], tuple[Part, ...]]:

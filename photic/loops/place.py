@@ -150,10 +150,10 @@ def _is_worth(node: Node, use: _Use, fact: _Facts) -> bool:
     places, repeats = len(use.places), _repeats(node, use)
     if isinstance(node.attribute, Along):
         return places > 1 or repeats > 1 or use.inside_reduction not in ("", node.op)
-    if (fact.fixed or fact.positional or fact.pins) and not fact.costly:
+    # what widens a half takes more memory than the half
+    is_wide = node.op == "contiguous" and node.operands[0].dtype.is_half and node.dtype.bytes > 2
+    if is_wide or ((fact.fixed or fact.positional or fact.pins) and not fact.costly):
         return False
-    if node.op == "contiguous" and node.operands[0].dtype.is_half and not node.dtype.is_half:
-        return False  # what it widens takes less memory
     if places > 1 and (fact.costly or len(fact.leaves) > 1):
         return True
     if fact.costly:

@@ -33,7 +33,7 @@ from photic.targets.registry import Target, target_named
 PAGE = mmap.PAGESIZE
 MARGIN = 256  # bytes of guard words on the open side of a buffer; more than four vectors
 GUARD, NOISE = 0xA5, 0xC7  # what guard words and unwritten buffers hold
-ENTRY = re.compile(r"\bk(\d+)\b|\bphotic_entry\b")
+ENTRY = re.compile(r"\bk\d+(_at)?\b|\bphotic_entry\b")
 
 _libc = ctypes.CDLL(None, use_errno=True)
 

@@ -33,7 +33,7 @@ DIALECT = Dialect(
         "__attribute__((noinline)) static void {name}(void *const *buffers, "
         "const int64_t *sizes, char *scratch, int64_t begin, int64_t end)"
     ),
-    pointer="*restrict {name} = {at};",
+    pointer="*restrict {name}",
     head=HEAD,
     entry=entry_source,
     special=product,

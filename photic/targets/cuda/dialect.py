@@ -40,7 +40,7 @@ DIALECT = Dialect(
         "INLINE void {name}(char *const *buffers, const int64_t *sizes, char *scratch, "
         "int64_t begin, int64_t end)"
     ),
-    pointer="*restrict {name} = {at};",
+    pointer="*restrict {name}",
     head=Path(__file__).with_name("lanes.h").read_text(encoding="utf-8"),
     entry=partial(entry_source, SPELLING),
 )

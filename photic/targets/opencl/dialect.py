@@ -74,7 +74,7 @@ DIALECT = Dialect(
         "static void {name}(__global char *const *buffers, const int64_t *sizes, "
         "__global char *scratch, int64_t begin, int64_t end)"
     ),
-    pointer="__global *restrict {name} = {at};",
+    pointer="__global *restrict {name}",
     head=HEAD,
     entry=partial(entry_source, SPELLING),
 )
