@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import math
 import statistics
 import sys
@@ -27,7 +28,7 @@ import numpy as np
 from _pytest.outcomes import Skipped
 from frontends.onnx import onnx_real as real
 from frontends.onnx.test_onnx_real import CASES
-from frontends.onnx.test_onnx_real_words import DETECTORS, TEXTS
+from frontends.onnx.test_onnx_real_words import DETECTORS, TEXTS, stretch, voice
 
 from photic.base.errors import PhoticError
 from photic.cli.bench_runs import Entrant, Figures, largest_error, race
@@ -40,7 +41,10 @@ PEERS = ("onnxruntime", "openvino")
 CHOSEN = (
     *("focus", "pages-4", "lines-4", "nsfw"),
     *("blazeface-front", "silero_vad_op18_ifless", "basic-pitch"),
+    *("efficientnet-lite0", "minilm"),
 )
+SPEECH = "silero_vad/data/{}.onnx"
+SEQUENCE, STEPS = "silero_vad_16k_sequence", 30  # the detector of whole stretches: a second
 MILLISECONDS, MEGABYTE = 1e3, 1e6
 
 Feeds = Mapping[str, Any]
@@ -62,7 +66,7 @@ def speech(file: str) -> Workload:
         step = np.ascontiguousarray(real.speech()[None, 10240 : 10240 + 576])
         return {"input": step, "state": np.zeros((2, 1, 128), np.float32), **DETECTORS[file]}
 
-    return Workload(file, lambda: real.member(real.SILERO, f"silero_vad/data/{file}.onnx"), feeds)
+    return Workload(file, lambda: real.member(real.SILERO, SPEECH.format(file)), feeds)
 
 
 def workloads() -> Iterator[Workload]:
@@ -71,8 +75,11 @@ def workloads() -> Iterator[Workload]:
         yield Workload(case.name, case.data, case.feeds)
     for file in DETECTORS:
         yield speech(file)
+    data = functools.partial(real.member, real.SILERO, SPEECH.format(SEQUENCE))
+    yield Workload(SEQUENCE, data, lambda: stretch(STEPS))
     for name, (data, feeds, _) in TEXTS.items():
         yield Workload(name, data, feeds)
+    yield Workload("kokoro", real.kokoro, voice)
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,21 +18,27 @@ from catalogue.inputs import Shape, between, laid
 Make = Callable[[Dtype, np.random.Generator], Array]
 
 
-def by_torch(function: Callable[..., Any]) -> Callable[..., Answers]:
+@dataclass(frozen=True, slots=True)
+class ByTorch:
     """``function(torch, *tensors)`` of the arrays, as NumPy arrays."""
 
-    def oracle(*arrays: Array) -> Answers:
+    function: Callable[..., Any]
+
+    def __call__(self, *arrays: Array) -> Answers:
         import torch
 
         tensors = [torch.from_numpy(np.array(one)) for one in arrays]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of what torch plans to change
-            made = function(torch, *tensors)
+            made = self.function(torch, *tensors)
         if isinstance(made, torch.Tensor):
             return np.asarray(made.numpy())
         return tuple(np.asarray(one.numpy()) for one in made)
 
-    return oracle
+
+def by_torch(function: Callable[..., Any]) -> ByTorch:
+    """The oracle that is a function of torch."""
+    return ByTorch(function)
 
 
 def speed_of(

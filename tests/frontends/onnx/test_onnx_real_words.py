@@ -31,6 +31,11 @@ def _silero(file: str) -> bytes:
     return real.member(real.SILERO, f"silero_vad/data/{file}.onnx")
 
 
+def stretch(count: int) -> Feeds:
+    """What the detector of whole stretches is fed."""
+    return {"input": _steps(count), "h": _zeros(1, 1, 128), "c": _zeros(1, 1, 128)}
+
+
 def _steps(count: int) -> Any:
     """(count, 576): steps of speech, each with what stood before it."""
     lines = np.lib.stride_tricks.sliding_window_view(real.speech(), CONTEXT + STEP)
@@ -79,7 +84,7 @@ def test_a_stretch_of_speech_in_one_call() -> None:
     data = _silero("silero_vad_16k_sequence")
     session = session_of(data, {"sequence_length": (1, 64)})
     for count in (7, 30):
-        feeds = {"input": _steps(count), "h": _zeros(1, 1, 128), "c": _zeros(1, 1, 128)}
+        feeds = stretch(count)
         require_equal(peer_outputs(data, feeds), our_outputs(session, feeds))
     assert len(session._first) == 1
 
@@ -188,7 +193,8 @@ PHASES = "/decoder/decoder/generator/Concat_3_output_0"  # lengths, then angles 
 TOKENS = np.array([[0, 50, 83, 54, 156, 57, 135, 0]])
 
 
-def _voice() -> Feeds:
+def voice() -> Feeds:
+    """A word in sounds, spoken by a voice that is made up."""
     style = np.random.default_rng(0).standard_normal((1, 256)).astype(np.float32)
     return {"tokens": TOKENS, "style": style * np.float32(0.1), "speed": np.ones(1, np.float32)}
 
@@ -196,7 +202,7 @@ def _voice() -> Feeds:
 @pytest.fixture(scope="module")
 def spoken() -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     """What onnxruntime expects of each part of the voice, and what photic gives."""
-    data, feeds, expected = cut_at_quantisation(real.kokoro(), _voice())
+    data, feeds, expected = cut_at_quantisation(real.kokoro(), voice())
     return expected, our_outputs(session_of(data), feeds)
 
 
