@@ -4,8 +4,9 @@ Each program has a process and threads of its own and is timed in turns with the
 is the seconds to read and compile the model for the shapes of its input; ``start`` those to load
 what was made, and run it once; a model whose sizes data decide is compiled while it starts.
 ``best`` is how many times as fast photic is as the fastest peer, by medians, and by the fastest
-runs. The error is against onnxruntime, as a part of the largest number. Models are fetched on
-first use.
+runs. Errors, photic's and those of further peers, are against the first peer, as a part of the
+largest number. With ``--precision bf16`` photic may round to bfloat16, and OpenVINO is left to do
+so where it does by itself. Models are fetched on first use.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from photic.frontends.onnx.errors import OnnxSegments
 from photic.frontends.onnx.model import load
 
 REPEATS = 15
-PEERS = ("onnxruntime", "openvino")
+PEERS = {"exact": ("onnxruntime", "openvino"), "bf16": ("onnxruntime", "openvino bf16")}
 # those whose geometric mean is told beside that of all
 CHOSEN = (
     *("focus", "pages-4", "lines-4", "nsfw"),
@@ -88,7 +89,8 @@ def main() -> None:
     parser.add_argument("--only", metavar="NAME", nargs="*", default=[], help="these models")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--search", type=float, default=0.0, help="seconds for each model")
-    parser.add_argument("--vs", default=",".join(PEERS), help="the peers, with commas")
+    parser.add_argument("--precision", choices=PEERS, default="exact")
+    parser.add_argument("--vs", help="the peers, with commas")
     parser.set_defaults(repeats=REPEATS)
     arguments = parser.parse_args()
     found: list[dict[str, str | int | float]] = []
@@ -107,10 +109,10 @@ def measured(one: Workload, arguments: argparse.Namespace) -> dict[str, str | in
         path.write_bytes(one.data())
         feeds = dict(one.feeds())
         try:
-            own, seconds = compiled(path, feeds, arguments.search)
+            own, seconds = compiled(path, feeds, arguments)
         except PhoticError as error:
             return {"name": one.name, "fault": str(error).partition("\n")[0]}
-        entrants = [own, *(Entrant(peer, path, feeds) for peer in arguments.vs.split(",") if peer)]
+        entrants = [own, *(Entrant(peer, path, feeds) for peer in peers_of(arguments))]
         results = []
         while True:  # a peer that cannot run a model is left out
             try:
@@ -122,10 +124,17 @@ def measured(one: Workload, arguments: argparse.Namespace) -> dict[str, str | in
                     return {"name": one.name, "fault": str(error).partition("\n")[0]}
                 entrants = left
                 continue
-            return row(one.name, results, seconds)
+            return row(one.name, results, seconds, peers_of(arguments))
 
 
-def compiled(path: Path, feeds: Feeds, search: float) -> tuple[Entrant, float]:
+def peers_of(arguments: argparse.Namespace) -> Sequence[str]:
+    """The peers that are asked for, or those that fit the precision."""
+    if arguments.vs is None:
+        return PEERS[arguments.precision]
+    return [one for one in arguments.vs.split(",") if one]
+
+
+def compiled(path: Path, feeds: Feeds, arguments: argparse.Namespace) -> tuple[Entrant, float]:
     """photic's program for these shapes, and the seconds it took."""
     start = time.perf_counter()
     sizes = {
@@ -137,24 +146,28 @@ def compiled(path: Path, feeds: Feeds, search: float) -> tuple[Entrant, float]:
         model = load(path, sizes)
     except OnnxSegments:
         return Entrant("photic session", path, feeds), 0.0
-    program = model.compile(search=search)
+    program = model.compile(search=arguments.search, precision=arguments.precision)
     seconds = time.perf_counter() - start
     saved = path.with_suffix(".photic")
     program.save(saved)
     return Entrant("photic", saved, {one.key: feeds[one.name] for one in model.inputs}), seconds
 
 
-def row(name: str, results: Sequence[Figures], compiling: float) -> dict[str, str | int | float]:
+def row(
+    name: str, results: Sequence[Figures], compiling: float, asked: Sequence[str]
+) -> dict[str, str | int | float]:
     """Milliseconds of each, and what follows."""
     own, *peers = results
     found: dict[str, str | int | float] = {"name": name, "photic": own.median * MILLISECONDS}
     found.update({one.name: one.median * MILLISECONDS for one in peers})
-    for peer in PEERS:
+    for peer in asked:
         found.setdefault(peer, "")
     if peers:
         found["best"] = min(one.median for one in peers) / own.median
         found["best_fastest"] = min(min(one.seconds) for one in peers) / min(own.seconds)
         found["error"] = largest_error(own.outputs, peers[0].outputs)
+        for one in peers[1:]:
+            found[f"{one.name} error"] = largest_error(one.outputs, peers[0].outputs)
     found["compile_seconds"], found["start_seconds"] = compiling, own.opening
     found["megabytes"] = own.peak_bytes / MEGABYTE
     for one in peers[:1]:

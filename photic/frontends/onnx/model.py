@@ -58,10 +58,16 @@ class Model:
         search: float | None = None,
         seed: int = 0,
         without: Sequence[str] = (),
+        precision: str = "exact",
     ) -> Program:
         """The program, as ``ph.compile`` makes it; inputs and outputs by their ``key``."""
         return compiling.compile(
-            self.tensors, target=target, search=search, seed=seed, without=without
+            self.tensors,
+            target=target,
+            search=search,
+            seed=seed,
+            without=without,
+            precision=precision,
         )
 
 

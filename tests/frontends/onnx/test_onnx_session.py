@@ -216,3 +216,13 @@ def test_a_long_loop_is_one_of_the_program() -> None:
     model = as_model(read(model_proto(summing(100))), None, None)
     ops = {operand.node.operands[0].node.op for _, operand in model.graph.outputs}
     assert ops == {"scan"}
+
+
+def test_a_model_may_be_compiled_with_rounded_products() -> None:
+    """Off by 2^-8 of the absolute products at most, and not by nothing."""
+    a, b = np.random.default_rng(0).standard_normal((2, 64, 64)).astype(np.float32)
+    graph = graph_proto([node("MatMul", ["x", "w"], ["y"])], [port("x", [64, 64])], [], w=b)
+    graph.output.append(port("y", None))
+    model = as_model(read(model_proto(graph)), None, None)
+    off = np.abs(model.compile(search=0, precision="bf16")(x=a)["y"] - a @ b)
+    assert 0 < (off / (np.abs(a) @ np.abs(b))).max() < 1.01 * 2.0**-8
