@@ -134,11 +134,13 @@ def _address(buffer: Buffer, place: str) -> str:
 
 
 def _vector_load(frame: Frame, buffer: Buffer, place: Dim, point: Point, allowed: Value) -> str:
-    """The load of one vector: of elements side by side, evenly apart, or anywhere."""
+    """The load of one vector: of elements side by side, evenly apart, or anywhere.
+
+    Panels are read from end to end, so what comes next is fetched ahead.
+    """
     short, valid, mask = buffer.dtype.short, frame.valid_at(point), allowed.name(point)
     step, is_masked = frame.step(place), frame.is_vector(allowed.over)
-    lanes = mask if is_masked else frame.call("splat", "bool", "-1")
-    some = (lanes, valid or str(frame.width))
+    some = (mask if is_masked else frame.call("splat", "bool", "-1"), valid or str(frame.width))
     if step is None:
         index = _lane_by_lane(frame, INT64, _at_each_lane(frame, place, point))
         text = frame.call("gather", short, buffer.name, index, *some)
@@ -150,7 +152,8 @@ def _vector_load(frame: Frame, buffer: Buffer, place: Dim, point: Point, allowed
         elif valid:
             text = frame.call("load_part", short, where, valid)
         else:
-            text = frame.call(op, short, where, *apart)
+            ahead = "_ahead" if step == 1 and frame.layouts[buffer].tile > 1 else ""
+            text = frame.call(op + ahead, short, where, *apart)
     if mask and not is_masked:
         text = f"{mask} ? {text} : {frame.call('splat', short, '0')}"
     return frame.declare(buffer.dtype, frame.width, text)

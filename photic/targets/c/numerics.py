@@ -13,19 +13,19 @@ in memory a bool is one byte, 0 or 1. Numbers add, subtract and multiply by infi
 lanes > 1 (add and mul serve every lane count); comparisons are lt, le, eq, which give masks;
 literals splat by a cast: `(f32x16)(1.0f)`.
 
-    every dtype    load(p)  store(p, v)  load_part(p, n)  store_part(p, v, n)  splat(scalar)
+    every dtype    load(p)  load_ahead(p)  store(p, v)  load_part(p, n)  store_part(p, v, n)
                    load_masked(p, mask, n)  load_even(p, step)  load_even_masked(p, step, mask, n)
-                   gather(base, i64 index, mask, n)
+                   gather(base, i64 index, mask, n)  splat(scalar)
                    sel(mask, a, b)  lo(v)  hi(v)  cat(low, high)  cast_A (from A)  reverse(v)
     not f16, bf16  add mul max mod lt le eq (a, b)   fma(a, b, c)   hsum(v)  hmax(v), to a scalar
     integers       iota()
     bool           and or not any (any gives boolx1); add max hsum hmax are or, mul is and, fma both
     f64, f32       exp2 log2 sin sqrt recip (v)
 
-`cast_f32_f16x16(v)` is from f32 to f16 and the need `("cast_f32", "f16", 16)`. load_part reads and
-store_part writes the first n lanes only, 0 <= n <= lanes; the other lanes read as 0. Lane i of
-load_even is element i*step of p. What takes a mask reads only lanes below n where it is set, and is
-there for more lanes than one.
+`cast_f32_f16x16(v)` is from f32 to f16 and the need `("cast_f32", "f16", 16)`. load_ahead also
+fetches what comes later. load_part reads and store_part writes the first n lanes only, 0 <= n <=
+lanes; the other lanes read as 0. Lane i of load_even is element i*step of p. What takes a mask
+reads only lanes below n where it is set, and is there for more lanes than one.
 
 Promised: exp2, log2, sin within 2 ulp over the whole range, subnormals included; sqrt and recip
 correctly rounded; exp2 of an integer exact. max passes NaN on. mod is floored (Python's and

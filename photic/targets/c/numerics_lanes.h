@@ -85,6 +85,13 @@ INLINE $T load_$T(const void *p) {
     return *(const unaligned *)p;
 }
 
+// 40 lines ahead: further than one loop needs to hide memory, nearer than it could be lost again.
+//: load_ahead : ALL : any
+INLINE $T load_ahead_$T(const void *p) {
+    __builtin_prefetch((const char *)p + 2560);
+    return load_$T(p);
+}
+
 //: store : ALL : any
 INLINE void store_$T(void *p, $T v) {
     typedef $T unaligned __attribute__((aligned(1), may_alias));

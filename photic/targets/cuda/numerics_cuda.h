@@ -43,6 +43,9 @@ INLINE $T sel_$T($B c, $T a, $T b) { return chosen(c, a, b); }
 //: load : NUMBER f16 bf16 : one
 INLINE $T load_$T(const void *p) { return *(const $E *)p; }
 
+//: load_ahead : ALL : many
+INLINE $T load_ahead_$T(const void *p) { return load_$T(p); }
+
 //: store : NUMBER f16 bf16 : one
 INLINE void store_$T(void *p, $T v) { *($E *)p = v; }
 

@@ -41,6 +41,9 @@ INLINE $T load_$T(const __global void *p) {
     return *(const __global unaligned *)p;
 }
 
+//: load_ahead : ALL : many
+INLINE $T load_ahead_$T(const __global void *p) { return load_$T(p); }
+
 //: store : ALL : one
 INLINE void store_$T(__global void *p, $T v) { *(__global $E *)p = v; }
 
