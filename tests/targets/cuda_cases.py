@@ -1,33 +1,54 @@
-"""Kernels of the search for a CUDA device: those that the cost model thinks best, and a judge."""
+"""CUDA texts where there is no device: programs as planned for known devices, and winners of the
+search as its cost model has them, with a judge.
+"""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import photic as ph
 from photic.compiler.compile import prepared
 from photic.forms.candidate_check import Right, check
+from photic.ir.graph import Graph
 from photic.loops.target import Machine
 from photic.search.choosing import randomly
 from photic.search.cost import seconds
 from photic.search.space import Candidate, build, space_of
 from photic.search.work import Work
+from photic.targets.cuda.device import TARGET
 from photic.targets.cuda.dialect import DIALECT
 from photic.targets.cuda.facts import machine_of
+from photic.targets.launches import parted
 from photic.targets.measure import OutOfBounds, Trial
 from photic.targets.process import Array
 from photic.targets.registry import target_named
 from photic.targets.trials import Trials
+from photic.tensor.artifacts import make_artifact
 from photic.tensor.compiling import graph_of
 from photic.tuning.candidate import is_small
 from photic.tuning.partition import partition
 from photic.tuning.trial import called, meaning_of, source_of
 
-MACHINE = machine_of(108, 40 << 20)  # of an A100
+# multiprocessors and cache of an A100 and of an H100
+MACHINES = {"sm_80": machine_of(108, 40 << 20), "sm_90": machine_of(132, 50 << 20)}
+MACHINE = MACHINES["sm_80"]
 DRAWN = 40  # candidates of a work
+
+
+def text_of(graph: Graph, architecture: str) -> str:
+    """The kernels of a program for a device of a kind, as planned; nothing is measured."""
+    known = partial(MACHINES.get, architecture, MACHINE)
+    target = replace(TARGET, machine=known, key=lambda: f"cuda {architecture}")
+    return parted(make_artifact(graph, target).source)[0]
+
+
+def winner_texts(outputs: Mapping[str, ph.Tensor], architecture: str) -> Iterator[str]:
+    """The kernels of the winners of each group."""
+    for work, candidate in winners(outputs, MACHINES[architecture]):
+        yield parted(source_of(candidate, work, DIALECT).text)[0]
 
 
 def winners(
