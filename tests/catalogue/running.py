@@ -17,7 +17,7 @@ import warnings
 import zlib
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import TracebackType
@@ -36,7 +36,7 @@ from photic.ir.graph import Graph
 # The largest size of one symbol, of each of two, three, ...: a product of all fits in memory.
 MOST = (2**14, 2**11, 2**7, 2**6, 2**4)
 OUTPUTS = 20  # of one compiled program
-COMPILED_FLOATS, COMPILED_OTHERS = 6, 3  # cases of an entry in float32, and in another dtype
+COMPILED_FLOATS, COMPILED_OTHERS = 6, 2  # cases of an entry in float32, and in another dtype
 SHOWN = 8  # faults of one test
 
 
@@ -195,11 +195,35 @@ def sizes_of_case(job: Job) -> dict[str, int] | None:
 
 def evaluated(job: Job, *, symbolic: bool) -> list[str]:
     """What is wrong with the evaluator's results of a job."""
-    one = built(job, "", symbolic=symbolic)
+    return all_evaluated([job], symbolic=symbolic)
+
+
+def all_evaluated(jobs: Sequence[Job], *, symbolic: bool) -> list[str]:
+    """What is wrong with the evaluator's results of jobs of one entry.
+
+    Those that differ in numbers only (with symbolic sizes: and in sizes) are of one graph.
+    """
+    graphs: dict[tuple[object, ...], Built] = {}
+    found: list[str] = []
+    for job in jobs:
+        kind = tuple(one.dtype for one in job.case) if symbolic else alike(job)
+        if kind not in graphs:
+            graphs[kind] = built(job, "", symbolic=symbolic)
+        sizes = (sizes_of_case(job) or {}) if symbolic else {}
+        found += _evaluated(replace(graphs[kind], job=job, sizes=sizes))
+    return found
+
+
+def _evaluated(one: Built) -> list[str]:
     graph = Graph(tuple((name, result.operand) for name, result in one.results.items()))
-    with InJob(job):
-        outputs, _ = evaluate(graph, one.given(job), {}, one.sizes, widen=False)
-    return _labelled(one, job.faults([outputs[name] for name in one.results]))
+    with InJob(one.job):
+        outputs, _ = evaluate(graph, one.given(one.job), {}, one.sizes, widen=False)
+    return _labelled(one, one.job.faults([outputs[name] for name in one.results]))
+
+
+def alike(job: Job) -> tuple[object, ...]:
+    """What a job's graph depends on: all of its case but the numbers."""
+    return tuple((one.dtype, one.shape) for one in job.case)
 
 
 def _labelled(one: Built, found: list[str]) -> list[str]:
@@ -240,7 +264,7 @@ def program_of(parts: Sequence[Built]) -> ph.Program:
 
 
 def _results_of(program: ph.Program, parts: Sequence[Built]) -> list[str]:
-    """Each symbolic part is called with every case of its entry that has its axes."""
+    """Each part is called with all cases that its graph is for."""
     cases = [_cases_of(one) for one in parts]
     found: list[str] = []
     for turn in range(max(map(len, cases))):
@@ -254,10 +278,11 @@ def _results_of(program: ph.Program, parts: Sequence[Built]) -> list[str]:
 
 
 def _cases_of(one: Built) -> list[Job]:
+    entry, dtype = one.job.entry, one.job.dtype
     if not one.sizes:
-        return [one.job]
-    every = jobs(one.job.entry, one.job.dtype)
-    return [job for job in every if sizes_of_case(job) is not None]
+        others = [job for job in _chosen(entry, dtype) if job.number != one.job.number]
+        return [one.job, *(job for job in others if alike(job) == alike(one.job))]
+    return [job for job in jobs(entry, dtype) if sizes_of_case(job) is not None]
 
 
 def _arguments(
@@ -280,11 +305,23 @@ def floats_and_others() -> tuple[list[Job], list[Job]]:
     others: list[Job] = []
     for entry in entries():
         for dtype in compiled_dtypes(entry):
+            every = {alike(job): job for job in reversed(_chosen(entry, dtype))}.values()
             if dtype == "float32":
-                floats += some_of(jobs(entry, dtype), COMPILED_FLOATS)
+                floats += every
             else:
-                others += some_of(jobs(entry, dtype), COMPILED_OTHERS)
+                others += every
     return floats, others
+
+
+def _chosen(entry: Entry, dtype: str) -> list[Job]:
+    """The cases of a dtype that are compiled with the sizes that they have."""
+    every = jobs(entry, dtype)
+    found = some_of(every, COMPILED_FLOATS if dtype == "float32" else COMPILED_OTHERS)
+    if os.environ.get("CATALOGUE_EVERY_CASE") or dtype != compiled_dtypes(entry)[0]:
+        return found
+    # The program with symbolic sizes computes all cases with the axes that the entry names.
+    named = [job.number for job in found if sizes_of_case(job) is not None]
+    return [job for job in found if job.number not in named[1:-1]]
 
 
 def some_of(every: list[Job], count: int) -> list[Job]:
