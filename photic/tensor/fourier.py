@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from photic.base.errors import BadArgument, ShapeMismatch
 from photic.forms import movement
+from photic.ir.dim import at_most, product
 from photic.ir.dtype import DType
 from photic.tensor.axes import checked_axis
 from photic.tensor.linear import in_floats
@@ -44,6 +45,7 @@ Table = npt.NDArray[np.complex128]
 
 LARGEST_FACTOR = 32  # of a length, as one matrix product
 LARGEST_PRIME = 64  # that is one matrix product too
+MANY_ROWS = 64  # from which on a table that they share is read from a near cache
 FORWARD, BACKWARD = -1, 1  # the signs of the exponent
 
 # What a transform of so many numbers is multiplied by: forward, and back.
@@ -205,6 +207,8 @@ def _by_factors(x: Tensor, factors: Sequence[int], sign: int) -> Tensor:
     over j; so that in the end the wave number is ``d + done*k``.
     """
     lead, length = x.shape[:-2], fixed("fft", x.shape[-1])
+    if len(factors) == 2 and at_most(MANY_ROWS, product(lead)):
+        return _by_two_factors(x, factors[0], factors[1], sign)
     done, left = 1, length
     for r in factors:
         left //= r
@@ -221,6 +225,25 @@ def _by_factors(x: Tensor, factors: Sequence[int], sign: int) -> Tensor:
         done *= r
         x = reshape(x, (*lead, 2, length))
     return x
+
+
+def _by_two_factors(x: Tensor, r: int, left: int, sign: int) -> Tensor:
+    """As ``_by_factors``, the roots between the two steps taken into the first one's table.
+
+    A pass less over what is transformed; a table as large as some transforms, which many share.
+    """
+    lead, parts = x.shape[:-2], fixed("fft", x.shape[-2])
+    first, second = np.arange(r), np.arange(left)
+    counts = np.multiply.outer(first, first)[:, None] * left + np.multiply.outer(second, first)
+    table = _as_matrix(_roots(counts, r * left, sign))[:, :parts]
+    spread = reshape(x, (*lead, 1, parts * r, left, 1))
+    matrix = table.reshape(2, parts * r, left, r).astype(x.dtype.numpy)
+    z = reduced("sum", apply("mul", spread, tensor(matrix)), -3)
+    waves = _as_matrix(_roots(np.multiply.outer(second, second), left, sign))
+    spread = reshape(z, (*lead, 1, 2 * left, 1, r))
+    matrix = waves.reshape(2, 2 * left, left, 1).astype(x.dtype.numpy)
+    made = reduced("sum", apply("mul", spread, tensor(matrix)), -3)
+    return reshape(made, (*lead, 2, r * left))
 
 
 def _by_chirp(x: Tensor, sign: int) -> Tensor:
@@ -254,12 +277,17 @@ def _real_transform(x: Tensor) -> Pair:
     half = fixed("rfft", x.shape[-1]) // 2
     pairs = reshape(x, (*x.shape[:-2], half, 2))
     z = _transform(swapaxes(pairs, -1, -2), FORWARD)
-    waves = 1j * _roots(np.arange(half + 1), 2 * half, FORWARD)
-    there = concat([z, z[..., :1]], -1)
-    back = concat([z[..., :1], flip(z, -1)], -1)
-    ahead, behind = _as_matrix((1 - waves) / 2), _mirrored((1 + waves) / 2)
-    real, imaginary = (_part(there, ahead[k]) + _part(back, behind[k]) for k in range(2))
-    return real, imaginary
+    a, b = z[..., 0, :], z[..., 1, :]
+    # the ends apart, so that z[k] and z[-k] are plain views of the places between
+    inside, turned = ((one[..., 1:], flip(one[..., 1:], -1)) for one in (a, b))
+    waves = _roots(np.arange(1, half), 2 * half, FORWARD) / 2
+    u, v = (tensor(one.astype(x.dtype.numpy)) for one in (waves.real, waves.imag))
+    odd, even = inside[0] - inside[1], turned[0] + turned[1]
+    real = (inside[0] + inside[1]) * 0.5 + (even * u + odd * v)
+    imaginary = (turned[0] - turned[1]) * 0.5 + (even * v - odd * u)
+    first, last = a[..., :1] + b[..., :1], a[..., :1] - b[..., :1]
+    nothing = first * 0.0  # but nan where the first is
+    return concat([first, real, last], -1), concat([nothing, imaginary, nothing], -1)
 
 
 def _real_inverse(x: Tensor, length: int) -> Tensor:
