@@ -15,7 +15,7 @@ from cases.test_rew_windows import windowed
 
 import photic as ph
 from photic.compiler.compile import prepared
-from photic.forms.candidate_check import Arrays, Right, Sizes, check, sizes_to_try
+from photic.forms.candidate_check import Arrays, Known, Right, Sizes, check, sizes_to_try
 from photic.search.space import Candidate
 from photic.search.work import Work
 from photic.targets.process import Remote
@@ -28,6 +28,7 @@ SEEDS = range(3)
 AGAIN = ("test_ali_", "test_dyn_03_", "test_tim_03_")
 SHAPES = ((66, 66, 8), (17, 5, 33), (9, 3, 65))
 BUILD_SECONDS = 600.0
+KNOWN: dict[str, Known] = {}  # by a work's text: what all its candidates are held to
 
 globals().update(
     {
@@ -90,11 +91,12 @@ PROGRAMS = {
 def test_candidates_are_right_between_guard_words(name: str, seed: int, remote: Remote) -> None:
     target = target_named("c")
     state = prepared(graph_of(PROGRAMS[name], {}), target)
-    for work in {group.work.text(): group.work for group in partition(state.program)[1]}.values():
-        require_right(winner(work, state.machine, seed).candidate, work, remote)
+    for text, work in {one.work.text(): one.work for one in partition(state.program)[1]}.items():
+        candidate = winner(work, state.machine, seed).candidate
+        require_right(candidate, work, remote, KNOWN.setdefault(text, {}))
 
 
-def require_right(candidate: Candidate, work: Work, remote: Remote) -> None:
+def require_right(candidate: Candidate, work: Work, remote: Remote, known: Known) -> None:
     source = source_of(candidate, work, target_named("c").dialect)
     tried = sizes_to_try(symbols_of(work))
     assert remote.build([trial_of(source, work, tried[0])], BUILD_SECONDS) == [None]
@@ -103,5 +105,5 @@ def require_right(candidate: Candidate, work: Work, remote: Remote) -> None:
         return called(remote, source, work, arrays, sizes)
 
     for sizes in tried:
-        found = check(meaning_of(work, candidate), sizes, call, 0)
+        found = check(meaning_of(work, candidate), sizes, call, 0, known)
         assert isinstance(found, Right), found

@@ -29,7 +29,6 @@ def sampled(name: str) -> Sampled:
 SAMPLED = (
     *RELATIVE,
     "relative: the place of a whole maximum",
-    "a cast of a small number",
     "fold of places",
 )
 

@@ -97,7 +97,7 @@ def _bound_apart(store: Store) -> Store:
 
 
 def _wide(array: Array) -> Array:
-    return array.astype(np.float64) if array.dtype.kind == "f" else array
+    return array.astype(np.float64, copy=False) if array.dtype.kind == "f" else array
 
 
 def _ensure(store: Store, buffers: dict[str, Array]) -> None:

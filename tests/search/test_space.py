@@ -22,7 +22,7 @@ from search.spaces import works_of
 from search.value_programs import KEYS, ROWS, mixed, naive, scores, weights
 
 import photic as ph
-from photic.forms.candidate_check import Right, check, sizes_to_try
+from photic.forms.candidate_check import Known, Right, check, sizes_to_try
 from photic.forms.nest_text import print_nest
 from photic.forms.program_eval import evaluate_program
 from photic.forms.program_names import named_places
@@ -40,7 +40,7 @@ from photic.tuning.drawing import recording
 from photic.tuning.partition import partition
 from photic.tuning.trial import called, meaning_of, source_of, symbols_of, trial_of
 
-CANDIDATES = 30
+CANDIDATES = 20
 BUILD_SECONDS = 300.0
 MOST_SIZES = 2  # at which a candidate is checked
 TRIES = 100
@@ -103,8 +103,10 @@ def candidates(work: Work, count: int, seed: int) -> list[Candidate]:
     space, rng = space_of(work, target_named("c").machine(), ()), random.Random(seed)
     found: dict[str, Candidate] = {}
     for _ in range(3 * count):
+        if len(found) == count:
+            break
         made = build(space, rearranging(randomly(rng)))
-        if is_small(made) and len(found) < count:
+        if is_small(made):
             found.setdefault(nests_of(made), made)
     return list(found.values())
 
@@ -139,10 +141,12 @@ def test_random_candidates_of_a_program_are_right(name: str, remote: Remote) -> 
         sources = [source_of(one, work, dialect) for one in candidates(work, CANDIDATES, 0)]
         trials = [trial_of(one, work, sizes) for sizes in tried for one in sources]
         assert set(remote.build(trials, BUILD_SECONDS)) == {None}
+        known: Known = {}  # the judge's numbers: all candidates of a work are held to the same
         for source in sources:
             meaning = meaning_of(work, source.candidate)
             for sizes in tried:
-                found = check(meaning, sizes, partial(called, remote, source, work), 0)
+                call = partial(called, remote, source, work)
+                found = check(meaning, sizes, call, 0, known)
                 assert isinstance(found, Right), f"{found} {sizes}\n{nests_of(source.candidate)}"
 
 
