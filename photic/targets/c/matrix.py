@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from photic.codegen.tile import print_tile
 from photic.codegen.words import Words, dim_text
@@ -35,6 +36,7 @@ MANY_TERMS = 64  # enough that some may be left over
 REGISTERS = 8
 SUMS = 4  # tiles of sums in registers; others hold operands
 VECTORS = (4, 2)  # tiles of sums side by side
+SHARING = 0.1  # of a tile's time: what each set of them takes to load and store beside
 MOST_ROWS = 128  # of a register tile
 MOST_TERMS = 256  # that are interleaved before they are used
 ROW_BYTES = 64
@@ -82,8 +84,20 @@ def register_tile(store: Store, lanes: Var | None) -> tuple[int, Rows] | None:
     rows = next(fitting, None) if found else None
     if rows is None:
         return None
-    wide = bounds(lanes.extent)[1]
-    return next(one for one in VECTORS if one * SIDE <= wide), ((rows, _size(rows.extent)),)
+    size = _size(rows.extent)
+    others = prod(bounds(axis.extent)[1] for axis in store.axes if axis not in (lanes, rows))
+    groups = others * -(-bounds(rows.extent)[1] // size)
+    return _vectors(bounds(lanes.extent)[1], groups), ((rows, size),)
+
+
+def _vectors(wide: int, groups: int) -> int:
+    """Tiles side by side: more take less loading, fewer may share out better among the cores."""
+
+    def longest(count: int) -> float:
+        items = -(-wide // (count * SIDE)) * groups
+        return -(-items // facts().cores) * count * (1 + SHARING / count)
+
+    return min((one for one in VECTORS if one * SIDE <= wide), key=longest)
 
 
 def _is_unguarded(store: Store) -> bool:
