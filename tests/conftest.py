@@ -7,6 +7,7 @@ because a model is fetched once, not once per run.
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import shutil
@@ -15,8 +16,10 @@ import tempfile
 import numpy as np
 import pytest
 from hypothesis import settings
+from longest import longest_first
 
 PEERS = ("torch", "transformers")
+YOUNG_OBJECTS = 20_000  # that are made before garbage is looked for; 700 takes a tenth of the time
 
 # The same examples in every run: a failure seen once can be seen again.
 settings.register_profile("repeatable", deadline=None, derandomize=True)
@@ -46,6 +49,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if item.get_closest_marker("peers"):
                 item.add_marker(pytest.mark.skip(reason=reason))
+    longest_first(items)
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests with their cases stay to the end: they are never garbage."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(YOUNG_OBJECTS)
 
 
 @pytest.fixture
