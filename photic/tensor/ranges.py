@@ -1,7 +1,7 @@
 """Kernels of their own for ranges of a symbolic size.
 
-Before: steps for any ``count`` in 1..128. With ``starts = (2, 16)`` after: steps for 16..128 where
-``count`` is that large, else steps for 2..15, else steps in which ``count`` is the number 1. What
+Before: steps for any ``count`` in 1..128. With ``starts = (2, 16)`` after: steps in which ``count``
+is the number 1 where it is, else steps for 2..15 where it is below 16, else steps for 16..128. What
 is chosen for one range, by facts or by the search, is none of the others' business.
 
 Promises the same results; buffers from outside are shared, temporary ones are named apart.
@@ -55,11 +55,12 @@ def _split(program: Program, size: Symbol, starts: Sequence[int]) -> Program:
     outside = {name: one for name, one in program.places.items() if one.role != "temporary"}
     functions = Functions(frozenset(one.name for one in program.sizes))
     steps: tuple[Step, ...] = ()
-    for low, end in pairwise([size.low, *starts, size.high + 1]):
+    for low, end in [*pairwise([size.low, *starts, size.high + 1])][::-1]:
         to = symbol(size.name, low, end - 1) if low < end - 1 else low
         made = _Range(program, functions, size, to, f"_{size.name}{low}", outside)
         body = made.steps(program.steps)
-        steps = (*made.asked(low), Branch(made.condition, body, steps)) if steps else body
+        # small sizes first: of layouts for a constant the first that a kernel wants is taken
+        steps = (*made.asked(end), Branch(made.condition, body, steps)) if steps else body
     return replace(program, places=outside, functions=functions.table, steps=steps)
 
 
@@ -82,12 +83,12 @@ class _Range:
         """The buffer that says whether this is the range."""
         return f"is{self.mark}"
 
-    def asked(self, low: int) -> tuple[Step, ...]:
-        """The step that finds out."""
+    def asked(self, end: int) -> tuple[Step, ...]:
+        """The step that finds out, once larger ones are other ranges'."""
         device = next(iter(self.program.places.values())).device
         buffer = Buffer(self.condition, (), BOOL)
         self.places[buffer.name] = Place(buffer, "temporary", device, ROW_MAJOR)
-        gap = symbol(self.size.name, self.size.low, self.size.high) - (low - 1)
+        gap = end - symbol(self.size.name, self.size.low, self.size.high)
         return (self.functions.kernel(Store(buffer, (), (), form.positive(gap))),)
 
     def steps(self, steps: Sequence[Step]) -> tuple[Step, ...]:
