@@ -19,20 +19,21 @@ from photic import __version__
 from photic.base.errors import BadArgument
 from photic.base.settings import int_setting
 from photic.cli.ending import endings
+from photic.cli.opening import opened
 from photic.cli.options import (
     Cache,
     Context,
     Model,
+    Precision,
     Search,
     Speculative,
     Threads,
     checked_text,
     use_threads,
 )
-from photic.cli.progress import progress
 from photic.cli.show import showing
 from photic.cli.table import quantity, table
-from photic.language.caches import DEFAULT_CACHE
+from photic.language.caches import AUTOMATIC, DEFAULT_PRECISION
 
 if TYPE_CHECKING:
     from photic.cli.bench_llm_runs import Contestant, Figures, Task
@@ -59,7 +60,8 @@ def bench_llm(
     vs: Versus = None,
     text: Text = TEXT,
     context: Context = None,
-    cache: Cache = DEFAULT_CACHE,
+    cache: Cache = AUTOMATIC,
+    precision: Precision = DEFAULT_PRECISION,
     threads: Threads = None,
     search: Search = 0.0,
     speculative: Speculative = 0,
@@ -84,7 +86,7 @@ def bench_llm(
         checked_text("bench-llm", text)
         use_threads(threads)
         counts = tuple(dict.fromkeys((0, speculative)))
-        sessions = [_opened(model, context, search, one, cache) for one in counts]
+        sessions = [_opened(model, context, search, one, cache, precision) for one in counts]
         task = _task(sessions[0], prompt, generate, text)
         with ExitStack() as stack:
             contestants = [_own(one) for one in sessions]
@@ -108,24 +110,15 @@ def _raced(contestants: Sequence[Contestant], task: Task, runs: int) -> list[Fig
 
 
 def _opened(
-    model: str, context: int | None, search: float, speculative: int, cache: str
+    model: str,
+    context: int | None,
+    search: float,
+    speculative: int,
+    cache: str,
+    precision: str,
 ) -> Session:
-    from photic.language.session import open_session
-
-    def report(stage: str, done: int, total: int) -> None:
-        stages.add(stage)
-        shown(stage, done, total)
-
     stages: set[str] = set()
-    with progress() as shown:
-        session = open_session(
-            model,
-            context=context,
-            progress=report,
-            search=search,
-            speculative=speculative,
-            cache=cache,
-        )
+    session = opened(model, context, search, speculative, cache, precision, told=stages.add)
     if "compile" in stages:
         print("note: the peak memory is that of compiling; run it again", file=sys.stderr)
     return session

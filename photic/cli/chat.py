@@ -27,6 +27,7 @@ from photic.cli.options import (
     MinP,
     Model,
     Penalty,
+    Precision,
     Search,
     Seed,
     ShowStats,
@@ -41,7 +42,7 @@ from photic.cli.options import (
     use_threads,
 )
 from photic.cli.show import showing
-from photic.language.caches import DEFAULT_CACHE
+from photic.language.caches import AUTOMATIC, DEFAULT_PRECISION
 
 if TYPE_CHECKING:
     from photic.language.sampling import SamplingOptions
@@ -72,7 +73,8 @@ def chat(
     seed: Seed = 0,
     stop: Stops = None,
     context: Context = None,
-    cache: Cache = DEFAULT_CACHE,
+    cache: Cache = AUTOMATIC,
+    precision: Precision = DEFAULT_PRECISION,
     threads: Threads = None,
     stats: ShowStats = False,
     search: Search = 0.0,
@@ -105,7 +107,7 @@ def chat(
             repetition_penalty=repetition_penalty,
             seed=seed,
         )
-        session = opened(model, context, search, speculative, cache)
+        session = opened(model, context, search, speculative, cache, precision)
         from photic.language.turns import Conversation
 
         conversation = Conversation(session)

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 from photic.base.errors import BadArgument, PhoticError
 from photic.cli.ending import endings
-from photic.cli.options import Explained, Html, KernelPart, ShowSource
-from photic.cli.progress import progress
+from photic.cli.opening import opened
+from photic.cli.options import Explained, Html, KernelPart, Precision, ShowSource
 from photic.cli.show import showing
 from photic.cli.table import counted, duration, quantity, table
+from photic.language.caches import AUTOMATIC, DEFAULT_PRECISION
 
 if TYPE_CHECKING:
     from photic.cli.roofs import Roofs
@@ -31,7 +32,11 @@ MOST_NEAR = 5  # names in the message about one that is unknown
 
 
 def explain(
-    what: Explained, source: ShowSource = False, kernel: KernelPart = None, html: Html = None
+    what: Explained,
+    source: ShowSource = False,
+    kernel: KernelPart = None,
+    html: Html = None,
+    precision: Precision = DEFAULT_PRECISION,
 ) -> None:
     """Show the kernels of a compiled program, and what was tried.
 
@@ -40,7 +45,7 @@ def explain(
     ceiling (what the limit allows at most, measured here), that limit, and the rules that led to
     it. Arithmetic and bytes are of the largest sizes, measured times the means over several,
     predicted ones of those in the middle. Shares are of measured times where every kernel has
-    one, else of predicted ones.
+    one, else of predicted ones. A saved program has the precision that it was made with.
 
     \b
     Examples:
@@ -50,7 +55,7 @@ def explain(
       photic explain model.photic --html model.html
     """
     with endings(), showing():
-        programs = programs_of(what)
+        programs = programs_of(what, precision)
         if html is not None:
             write_page(programs, kernel or "", html)
             return
@@ -63,7 +68,7 @@ def explain(
                 print("\n".join(sources(kernels)))
 
 
-def programs_of(what: str) -> Mapping[str, Program]:
+def programs_of(what: str, precision: str) -> Mapping[str, Program]:
     """The programs of a model or of a file, by name."""
     is_model = what.endswith(MODEL_SUFFIX) or (Path(what) / MODEL_CONFIG).is_file()
     is_file = Path(what).exists() and not is_model
@@ -71,10 +76,7 @@ def programs_of(what: str) -> Mapping[str, Program]:
         from photic.tensor.store import load_program
 
         return {what: load_program(Path(what))}
-    from photic.language.session import open_session
-
-    with progress() as report:
-        return open_session(what, context=None, progress=report).programs
+    return opened(what, None, 0.0, 0, AUTOMATIC, precision).programs
 
 
 def write_page(programs: Mapping[str, Program], part: str, file: Path) -> None:

@@ -6,6 +6,7 @@ One table: what two commands have is defined once, and what one has can be compa
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +14,7 @@ import typer
 
 from photic.base.errors import BadArgument
 from photic.base.settings import override_setting
-from photic.language.caches import CACHES
+from photic.language.caches import AUTOMATIC, CACHES, PRECISIONS
 
 ANSWER_TOKENS = 512  # long enough for a page; the context may end an answer sooner
 
@@ -24,10 +25,13 @@ def _finite(seconds: float | None) -> float | None:
     return seconds
 
 
-def _known_cache(cache: str) -> str:
-    if cache not in CACHES:
-        raise typer.BadParameter(f"{cache!r}; known: {', '.join(CACHES)}")
-    return cache
+def _one_of(*known: str) -> Callable[[str], str]:
+    def checked(given: str) -> str:
+        if given not in known:
+            raise typer.BadParameter(f"{given!r}; known: {', '.join(known)}")
+        return given
+
+    return checked
 
 
 Search = Annotated[
@@ -41,9 +45,18 @@ Context = Annotated[int | None, typer.Option(min=1, help="Tokens that prompt and
 Cache = Annotated[
     str,
     typer.Option(
-        callback=_known_cache,
+        callback=_one_of(AUTOMATIC, *CACHES),
         metavar="DTYPE",
-        help=f"What keys and values are kept as: {', '.join(CACHES)}. Less than float32 rounds.",
+        help=f"What keys and values are kept as: {', '.join(CACHES)}, or auto: bfloat16, and "
+        "float32 with --precision exact.",
+    ),
+]
+Precision = Annotated[
+    str,
+    typer.Option(
+        callback=_one_of(*PRECISIONS),
+        metavar="|".join(PRECISIONS),
+        help="bf16 rounds factors in calls of 16 tokens and more; exact is float32 throughout.",
     ),
 ]
 Model = Annotated[

@@ -27,6 +27,7 @@ from photic.cli.options import (
     Model,
     Outputs,
     Penalty,
+    Precision,
     Search,
     Seed,
     ShowStats,
@@ -42,7 +43,7 @@ from photic.cli.options import (
 )
 from photic.cli.run_program import run_program
 from photic.cli.show import showing
-from photic.language.caches import DEFAULT_CACHE
+from photic.language.caches import AUTOMATIC, DEFAULT_PRECISION
 
 FROM_STDIN = "-"
 
@@ -66,7 +67,8 @@ def run_model(
     system: System = None,
     raw: Raw = False,
     context: Context = None,
-    cache: Cache = DEFAULT_CACHE,
+    cache: Cache = AUTOMATIC,
+    precision: Precision = DEFAULT_PRECISION,
     threads: Threads = None,
     stats: ShowStats = False,
     search: Search = 0.0,
@@ -106,7 +108,7 @@ def run_model(
             repetition_penalty=repetition_penalty,
             seed=seed,
         )
-        session = opened(model, context, search, speculative, cache)
+        session = opened(model, context, search, speculative, cache, precision)
         pieces = session.generate(
             text,
             system=system,

@@ -18,12 +18,20 @@ import typer
 from photic.base.trace import listening
 from photic.cli.ending import endings
 from photic.cli.errors import FileLine
-from photic.cli.options import Cache, Context, ModelOrMove, RecordsFile, Search, SearchSeed
-from photic.cli.progress import progress
+from photic.cli.opening import opened
+from photic.cli.options import (
+    Cache,
+    Context,
+    ModelOrMove,
+    Precision,
+    RecordsFile,
+    Search,
+    SearchSeed,
+)
 from photic.cli.show import showing
 from photic.cli.table import counted, duration, table
 from photic.cli.watch import HEADS, Watch
-from photic.language.caches import DEFAULT_CACHE
+from photic.language.caches import AUTOMATIC, DEFAULT_PRECISION
 
 if TYPE_CHECKING:
     from photic.tensor.program import Report
@@ -38,7 +46,8 @@ def tune(
     search: Search = SECONDS,
     seed: SearchSeed = 0,
     context: Context = None,
-    cache: Cache = DEFAULT_CACHE,
+    cache: Cache = AUTOMATIC,
+    precision: Precision = DEFAULT_PRECISION,
 ) -> None:
     """Search for faster kernels of a model, or move records.
 
@@ -62,20 +71,18 @@ def tune(
         elif file is not None:
             raise typer.BadParameter("only export and import take one", param_hint="FILE")
         else:
-            search_model(what, search, seed, context, cache)
+            search_model(what, search, seed, context, cache, precision)
 
 
-def search_model(model: str, seconds: float, seed: int, context: int | None, cache: str) -> None:
+def search_model(
+    model: str, seconds: float, seed: int, context: int | None, cache: str, precision: str
+) -> None:
     """Search for the kernels of a model, and say on stdout what it came to."""
     if seconds <= 0:
         raise typer.BadParameter("a search needs more than 0 seconds", param_hint="--search")
-    from photic.language.session import open_session
-
     watch = Watch(seconds, 0.0)
-    with listening(lambda event: watch.hear(event, time.monotonic())), progress() as report:
-        session = open_session(
-            model, context=context, progress=report, search=seconds, seed=seed, cache=cache
-        )
+    with listening(lambda event: watch.hear(event, time.monotonic())):
+        session = opened(model, context, seconds, 0, cache, precision, seed)
     for program in session.programs.values():
         print("\n".join(summary(model, program.report, watch)))
 

@@ -1,5 +1,7 @@
 """How keys and values are kept: as what, and how many rows of a layer that sees a window only.
 
+The precision of products is named here too, because it says what "auto" is.
+
 A layer with a window needs no more rows than the window and one call's tokens: it keeps a ring of
 them, in which the token at place p has row ``p % rows``. A call writes its rows in one piece, so
 that it must not pass a ring's end; and rows that the ring has used again are lost for a shorter
@@ -12,13 +14,18 @@ CACHES = ("float32", "float16", "bfloat16", "int8")
 """Keys and values as one of these; int8 has a float32 scale for each head of each token."""
 DEFAULT_CACHE = "float32"
 AUTOMATIC = "auto"
+"""As the precision of products says: bfloat16 with ``"bf16"``, else float32."""
+PRECISIONS = ("bf16", "exact")
+"""``"exact"``: float32 throughout. ``"bf16"``: both factors of a product of matrices are rounded to
+bfloat16 (half a unit is 2^-9 of a number), in calls of 16 tokens and more; sums stay float32."""
+DEFAULT_PRECISION = "bf16"
 
 
 def kept_as(cache: str, precision: str) -> str:
     """What a cache that is chosen by the precision of products is kept as."""
     if cache != AUTOMATIC:
         return cache
-    return "bfloat16" if precision == "bf16" else DEFAULT_CACHE
+    return "bfloat16" if precision == DEFAULT_PRECISION else DEFAULT_CACHE
 
 
 def ring_rows(window: int, context: int, chunk: int) -> int:

@@ -23,7 +23,15 @@ from numpy.typing import NDArray
 from photic.base.errors import BadArgument
 from photic.base.settings import setting
 from photic.frontends.model_file import ModelFile
-from photic.language.caches import AUTOMATIC, CACHES, DEFAULT_CACHE, kept_as, ring_rows
+from photic.language.caches import (
+    AUTOMATIC,
+    CACHES,
+    DEFAULT_CACHE,
+    DEFAULT_PRECISION,
+    PRECISIONS,
+    kept_as,
+    ring_rows,
+)
 from photic.language.config import Config, read_config
 from photic.language.errors import BadSampling, ContextOverflow
 from photic.language.kept import Progress, kept_program, remade_program
@@ -47,7 +55,6 @@ from photic.language.tokenizer import Tokenizer
 from photic.tensor.program import Program
 
 CHUNK_TOKENS = 128  # of a prompt in one call: enough for full register tiles, small in memory
-DEFAULT_PRECISION = "bf16"
 MANY_TOKENS = 16  # in a call, from which on products are rounded, by kernels of their own
 STEP = "step"
 TARGET = "c"
@@ -340,12 +347,16 @@ def open_session(
     total of 0 is not known yet. ``search``: seconds to look for faster kernels first, from
     ``seed``; what is found is kept. With 0 the program that was kept is taken. ``speculative``: how
     many tokens the session may draft at once, up to MOST_DRAFTED. ``cache``: what keys and values
-    are kept as, one of ``CACHES``, or "auto". ``precision`` as ``photic.compile`` has it: with
-    ``"exact"`` the logits do not depend on how a prompt is cut into calls. Raises BadArgument, and
-    what ``pull``, ``open_model``, ``read_config``, ``tokenizer_of_model`` and ``compile`` raise.
+    are kept as, one of ``CACHES``, or ``"auto"``: bfloat16 with ``precision="bf16"``, else float32.
+    ``precision``, one of ``PRECISIONS``: with ``"exact"`` all is float32, and the logits do not
+    depend on how a prompt is cut into calls; with ``"bf16"`` both factors of a product of matrices
+    are rounded to bfloat16 in calls of MANY_TOKENS and more. Raises BadArgument, and what ``pull``,
+    ``open_model``, ``read_config``, ``tokenizer_of_model`` and ``compile`` raise.
     """
     if not 0 <= speculative <= MOST_DRAFTED:
         _refuse("speculative", speculative, f"0 to {MOST_DRAFTED}")
+    if precision not in PRECISIONS:
+        _refuse("precision", precision, ", ".join(PRECISIONS))
     cache = kept_as(cache, precision)
     if cache not in CACHES:
         _refuse("cache", cache, ", ".join((*CACHES, AUTOMATIC)))

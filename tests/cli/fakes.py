@@ -68,7 +68,7 @@ class FakeOpening:
     calls: list[tuple[str, int | None]] = field(default_factory=list)
     searches: list[tuple[float, int]] = field(default_factory=list)
     drafts: list[int] = field(default_factory=list)
-    caches: list[str] = field(default_factory=list)
+    rounding: list[tuple[str, str]] = field(default_factory=list)
 
     def __call__(
         self,
@@ -79,12 +79,13 @@ class FakeOpening:
         search: float = 0.0,
         seed: int = 0,
         speculative: int = 0,
-        cache: str = "float32",
+        cache: str = "auto",
+        precision: str = "bf16",
     ) -> FakeSession:
         self.calls.append((model, context))
         self.searches.append((search, seed))
         self.drafts.append(speculative)
-        self.caches.append(cache)
+        self.rounding.append((cache, precision))
         for stage in self.stages:
             progress(*stage)
         self.meanwhile()

@@ -87,12 +87,13 @@ def test_every_option_reaches_the_session(
     monkeypatch.setenv("PHOTIC_THREADS", "0")
     options = (
         "--max-tokens 7 --temperature 0.5 --top-k 40 --top-p 0.9 --min-p 0.05 --seed 3 "
-        "--repetition-penalty 1.1 --stop END --context 64 --threads 1 --speculative 5 --cache int8"
+        "--repetition-penalty 1.1 --stop END --context 64 --threads 1 --speculative 5 --cache int8 "
+        "--precision exact"
     )
     result = chat("Why?\n", *options.split())
     assert result.exit_code == 0, result.output
     assert (opening.calls, opening.drafts) == ([("m", 64)], [5])
-    assert opening.caches == ["int8"]
+    assert opening.rounding == [("int8", "exact")]
     assert os.environ["PHOTIC_THREADS"] == "1"
     del session.calls[0]["text"]
     sampling = SamplingOptions(0.5, 40, 0.9, 0.05, 1.1, 3)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import sys
+import types
 from pathlib import Path
 
 import numpy as np
 import pytest
-from cli.fakes import fake_kernel, fake_program
+from cli.fakes import FakeOpening, FakeSession, fake_kernel, fake_program
 from typer.testing import CliRunner
 
 import photic as ph
@@ -26,7 +28,7 @@ def program(monkeypatch: pytest.MonkeyPatch) -> None:
         fake_kernel("k1", predicted_seconds=1e-6),
         fake_kernel("k2_big", calls=3, seconds=1.25e-5, rules=("split", "pack")),
     )
-    monkeypatch.setattr(explain, "programs_of", lambda what: {what: made})
+    monkeypatch.setattr(explain, "programs_of", lambda what, precision: {what: made})
 
 
 @pytest.fixture(autouse=True)
@@ -132,6 +134,17 @@ def test_a_saved_program_is_explained_from_its_folder(tmp_path: Path) -> None:
     result = runner.invoke(app, ["explain", str(path), "--kernel", "k0"])
     assert result.exit_code == 0, result.output
     assert "100.0%" in result.stdout and "the nest" in result.stdout
+
+
+def test_a_model_is_opened_with_the_precision_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    opening = FakeOpening(FakeSession(programs={"step": fake_program(fake_kernel("k1"))}))
+    module = types.ModuleType("photic.language.session")
+    module.open_session = opening  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "photic.language.session", module)
+    for options in ([], ["--precision", "exact"]):
+        result = runner.invoke(app, ["explain", "m", *options])
+        assert result.exit_code == 0, result.output
+    assert opening.rounding == [("auto", "bf16"), ("auto", "exact")]
 
 
 def test_a_program_that_is_not_there_is_not_taken_for_a_models_name(tmp_path: Path) -> None:

@@ -60,12 +60,12 @@ def test_every_option_reaches_the_session(monkeypatch: pytest.MonkeyPatch) -> No
     options = (
         "--max-tokens 7 --temperature 0.5 --top-k 40 --top-p 0.9 --min-p 0.05 --seed 3 --raw "
         "--repetition-penalty 1.1 --stop END --stop STOP --system Short. --context 64 --threads 1 "
-        "--speculative 4 --cache float16"
+        "--speculative 4 --cache float16 --precision exact"
     )
     result = runner.invoke(app, ["run", "m", "Why?", *options.split()])
     assert result.exit_code == 0, result.output
     assert (opening.calls, opening.drafts) == ([("m", 64)], [4])
-    assert opening.caches == ["float16"]
+    assert opening.rounding == [("float16", "exact")]
     assert os.environ["PHOTIC_THREADS"] == "1"
     assert session.calls == [
         {
@@ -79,11 +79,24 @@ def test_every_option_reaches_the_session(monkeypatch: pytest.MonkeyPatch) -> No
     ]
 
 
+def test_unless_told_the_cache_is_as_precise_as_products(monkeypatch: pytest.MonkeyPatch) -> None:
+    opening = install(monkeypatch, FakeOpening(FakeSession()))
+    runner.invoke(app, ["run", "m", "Why?"])
+    runner.invoke(app, ["run", "m", "Why?", "--precision", "exact"])
+    assert opening.rounding == [("auto", "bf16"), ("auto", "exact")]
+
+
 @pytest.mark.parametrize("command", ["run m Why?", "chat m", "bench-llm m", "tune m"])
-def test_an_unknown_cache_is_a_usage_error_that_names_the_known(command: str) -> None:
-    result = runner.invoke(app, [*command.split(), "--cache", "int4"])
+@pytest.mark.parametrize(
+    ("option", "known"),
+    [("--cache", "auto, float32, float16, bfloat16, int8"), ("--precision", "bf16, exact")],
+)
+def test_an_unknown_rounding_is_a_usage_error_that_names_the_known(
+    command: str, option: str, known: str
+) -> None:
+    result = runner.invoke(app, [*command.split(), option, "int4"])
     assert result.exit_code == 2
-    assert "'int4'; known: float32, float16, bfloat16, int8" in " ".join(result.stderr.split())
+    assert f"'int4'; known: {known}" in " ".join(result.stderr.split())
 
 
 def test_without_options_sampling_is_as_the_library_does_it(session: FakeSession) -> None:

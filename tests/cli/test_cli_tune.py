@@ -76,9 +76,11 @@ def test_the_summary_of_a_search_goes_to_stdout(opening: FakeOpening) -> None:
 
 def test_options_reach_the_search(opening: FakeOpening) -> None:
     runner.invoke(app, ["tune", "m"])
-    runner.invoke(app, ["tune", "m", "--search", "2.5", "--seed", "7", "--context", "64"])
+    options = "--search 2.5 --seed 7 --context 64 --cache int8 --precision exact"
+    runner.invoke(app, ["tune", "m", *options.split()])
     assert opening.searches == [(60.0, 0), (2.5, 7)]
     assert opening.calls == [("m", None), ("m", 64)]
+    assert opening.rounding == [("auto", "bf16"), ("int8", "exact")]
 
 
 def test_a_search_without_a_turn_says_what_would_help(

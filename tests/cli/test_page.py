@@ -85,7 +85,7 @@ def written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
         scratch_bytes=0,
         making=MADE,
     )
-    monkeypatch.setattr(explain, "programs_of", lambda what: {EVIL: made})
+    monkeypatch.setattr(explain, "programs_of", lambda what, precision: {EVIL: made})
     monkeypatch.setattr(explain, "roofs_here", lambda program: ROOFS)
     file = tmp_path / "page.html"
     result = CliRunner().invoke(app, ["explain", "m", "--html", str(file)])
@@ -149,7 +149,7 @@ def test_a_program_of_an_older_version_says_what_is_not_kept(
     made = fake_program(fake_kernel("k1", timed=None))
     sizes = dict.fromkeys(("buffer_bytes", "arena_bytes", "least_bytes", "scratch_bytes"), 0)
     made.artifact = SimpleNamespace(target="c", sizes=(), making=None, **sizes)
-    monkeypatch.setattr(explain, "programs_of", lambda what: {"m": made})
+    monkeypatch.setattr(explain, "programs_of", lambda what, precision: {"m": made})
     monkeypatch.setattr(explain, "roofs_here", lambda program: ROOFS)
     file = tmp_path / "page.html"
     assert CliRunner().invoke(app, ["explain", "m", "--html", str(file)]).exit_code == 0

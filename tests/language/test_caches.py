@@ -11,8 +11,10 @@ from language.tiny_llama import Changes, Sizes, random_tensors, write, write_tal
 from photic.base.errors import BadArgument
 from photic.frontends.errors import GgufCorrupt
 from photic.frontends.gguf.reader import open_gguf
+from photic.language.caches import PRECISIONS
 from photic.language.config import read_config
 from photic.language.session import Session, open_session
+from photic.tensor import precision
 
 # Eleven bits of a float16, of values near 1; logits up to 10.
 HALF = 0.05
@@ -52,6 +54,15 @@ def test_a_session_refuses_another_kind_of_cache(tmp_path: Path) -> None:
     write_talking(path)
     with pytest.raises(BadArgument, match="cache is int4, expected float32, float16, bfloat16"):
         opened(path, cache="int4")
+
+
+def test_a_session_refuses_another_precision_before_it_looks_for_the_model(tmp_path: Path) -> None:
+    with pytest.raises(BadArgument, match="precision is int8, expected bf16, exact"):
+        opened(tmp_path / "none.gguf", precision="int8")
+
+
+def test_the_precisions_are_those_of_the_compiler() -> None:
+    assert sorted(PRECISIONS) == sorted(precision.PRECISIONS)
 
 
 def test_yarn_over_pairs_that_all_turn_alike_is_refused(tmp_path: Path) -> None:
