@@ -208,8 +208,7 @@ def _around(
         groups, part = _in_groups(parts, loops[0], GROUP)  # so that an item is worth a thread
         return (Loop(groups, "parallel", (part,)),)
     wanted = ENOUGH_ITEMS * machine.cores
-    kinds: list[LoopKind] = []
-    items = 1
+    kinds, items = list[LoopKind](), 1
     for loop in loops:
         kinds.append("parallel" if items < wanted else "serial")
         items *= max(1, bounds(loop.extent)[1])

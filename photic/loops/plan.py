@@ -39,7 +39,7 @@ MOST_LANES = 3  # variables that are tried across vectors, the best by their acc
 STAGED = ("staged", "as read")
 GROUP_ROWS = 8  # tiles of rows that share what is staged
 STAGED_ROWS = 16  # with fewer rows, nothing is staged
-COUNTS = (1, 2, 4, 6, 8)  # vectors side by side
+COUNTS = (1, 2, 3, 4, 6, 8)  # vectors side by side
 MANY = 4096  # stores whose choices are remembered
 ROWS = (1, 2, 3, 4, 6, 8, 12)
 
@@ -300,7 +300,8 @@ def _register_tile(
     if lanes not in store.axes:
         rows = tuple((axis, PAIR) for axis in _reused(store, lanes)[-2:])
         return (1 if rows else min(WIDE_TILE, fitting)), rows
-    count = min(WIDE_TILE if machine.vector_registers > 16 else 2, fitting)
+    wide = min(WIDE_TILE if machine.vector_registers > 16 else 2, fitting)
+    count = min(range(wide, wide // 2, -1), key=lambda one: -(-fitting // one) * one)
     best = _most_reused(store, lanes, width, constants)
     if best is None:
         return count, ()
