@@ -18,11 +18,12 @@ from photic.ir.index import Buffer, Expr, Store
 from photic.ir.nest import Fit, Lanes, Loop, LoopKind, Nest, Part, Tile
 from photic.ir.program import ROW_MAJOR, Function, Layout
 from photic.loops.parts import written_out
-from photic.loops.plan import GROUP_ROWS, MANY, STAGED_ROWS, Choice, staged_in
+from photic.loops.plan import GROUP_ROWS, MANY, MOST_GROUP_ROWS, STAGED_ROWS, Choice, staged_in
 from photic.loops.target import Machine, Rows
 
 LEAST_ROWS = 4  # left over that an instruction for whole tiles does
 ENOUGH_ITEMS = 16  # parallel items for each core
+ENOUGH_GROUPS = 4  # for each core, of rows that share what is staged
 GROUP = 16  # tiles of a lone vector loop that one parallel item takes
 GROUP_VECTORS = 4  # tiles of vectors that one term of a scatter goes to
 
@@ -129,9 +130,11 @@ def _staged(
     store, (rows, size) = choice.store, choice.rows[0]
     tiles = _tiles_of(rows, size)
     size = choice.width * choice.count
-    named = ((one, f"staged{k}") for k, one in enumerate(choice.staged))
-    held = {one: staged_in(store, one, name, size) for one, name in named}
-    groups, unrolled = _in_groups((), tiles, GROUP_ROWS)[0], written_out(store.value)
+    held = {one: staged_in(store, one, f"staged{k}", size) for k, one in enumerate(choice.staged)}
+    lanes = -(-bounds(choice.lanes.extent)[1] // size) if choice.lanes else 1
+    even = bounds(tiles.extent)[1] * lanes // (ENOUGH_GROUPS * machine.cores)
+    together = max(GROUP_ROWS, min(even, MOST_GROUP_ROWS))
+    groups, unrolled = _in_groups((), tiles, together)[0], written_out(store.value)
 
     def body(inner: Store, place: Dim, across: Lanes) -> tuple[Part, ...]:
         lane, first, reads = across.axis, list[Part](), dict[Expr, Expr]()
@@ -144,7 +147,7 @@ def _staged(
             first += _serially([axis for axis in axes if axis not in unrolled], (tile,))
         changed = Store(inner.buffer, inner.axes, inner.index, form.replaced(inner.value, reads))
         parts = _rows(changed, list(choice.rows), (), across, choice.few)
-        made = _in_groups(parts, tiles, GROUP_ROWS)[1]
+        made = _in_groups(parts, tiles, together)[1]
         if bounds(rows.extent)[0] >= STAGED_ROWS:
             return (*first, made)
         few = choice.few or choice.rows

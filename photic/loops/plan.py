@@ -36,8 +36,10 @@ WIDE_ROWS = 8  # of a tile
 PAIR = 4  # rows and columns of a tile whose vectors run along a reduction
 SPARE_REGISTERS = 3  # for operands and addresses
 MOST_LANES = 3  # variables that are tried across vectors, the best by their accesses
+PAGE_BYTES = 4096  # elements so far apart share places in caches, and none is fetched ahead
 STAGED = ("staged", "as read")
-GROUP_ROWS = 8  # tiles of rows that share what is staged
+GROUP_ROWS = 8  # tiles of rows that share what is staged, or more where enough are left
+MOST_GROUP_ROWS = 32
 STAGED_ROWS = 16  # with fewer rows, nothing is staged
 COUNTS = (1, 2, 3, 4, 6, 8)  # vectors side by side
 MANY = 4096  # stores whose choices are remembered
@@ -120,11 +122,9 @@ def values_to_stage(choice: Choice, machine: Machine) -> tuple[Expr, ...]:
 
     inner = parts_first([choice.store.value], lambda x: () if is_staged(x) else x.children, ())
     found = [one for one in inner if is_staged(one)]
-    lines = (
-        bounds(dims.product(axis.extent for axis in one.free & bound))[1] * one.dtype.bytes
-        for one in found
-    )
-    fits = sum(lines) * choice.width * choice.count <= machine.cache_bytes
+    sizes = (dims.product(a.extent for a in x.free & bound) * x.dtype.bytes for x in found)
+    lanes_held = choice.width * choice.count
+    fits = sum(bounds(size)[1] for size in sizes) * lanes_held <= machine.cache_bytes
     return tuple(found) if fits and bounds(rows.extent)[1] >= STAGED_ROWS else ()
 
 
@@ -145,7 +145,10 @@ def _is_dear(choice: Choice, value: Expr, constants: frozenset[str]) -> bool:
     access, lanes = value.attribute, choice.lanes
     if not isinstance(access, Access) or lanes is None:
         return True
-    return _access_cost(access, lanes, choice.width, constants) > 1
+    steps = (coefficient_of(_place(access), axis) for axis in form.bound(choice.store))
+    is_far = any(isinstance(n, int) and n * value.dtype.bytes >= PAGE_BYTES for n in steps)
+    is_laid = access.buffer.name in constants
+    return _access_cost(access, lanes, choice.width, constants) > 1 or (is_far and not is_laid)
 
 
 @lru_cache(maxsize=MANY)

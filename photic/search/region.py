@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import combinations, permutations, product
 
+from photic.forms.store_order import check_order
 from photic.ir import index as form
 from photic.ir.dim import Atom, Dim, Var, substitute, terms_of, var
 from photic.ir.dim import product as extent_of
@@ -30,7 +31,7 @@ def shared_axes(stores: Sequence[Store], temporary: Collection[str]) -> tuple[St
     wrote or the elements that it writes itself; no buffer is written again after a read, and one
     that its own store reads is read by no later one.
     """
-    _check_order(stores)
+    check_order(stores)
     stores = _split(stores)
     makers = {one.buffer.name: number for number, one in enumerate(stores)}
     axes = _Axes(stores)
@@ -50,16 +51,6 @@ def shared_axes(stores: Sequence[Store], temporary: Collection[str]) -> tuple[St
         values = {access: made[m].value for (k, access), m in inlined.items() if k == number}
         made.append(_rewritten(store, table, values))
     return _needed(made, temporary)
-
-
-def _check_order(stores: Sequence[Store]) -> None:
-    """An assertion that an element has one value wherever the region reads it."""
-    reads = [{one.buffer for one in form.loads(store.value)} for store in stores]
-    own = {store.buffer for store, read in zip(stores, reads, strict=True) if store.buffer in read}
-    for number, store in enumerate(stores):
-        read = reads[number] - {store.buffer}
-        assert not read & own, "a buffer that its own store reads is read by another one"
-        assert all(one.buffer not in read for one in stores[number + 1 :]), "a write after a read"
 
 
 def _needed(stores: Sequence[Store], temporary: Collection[str]) -> tuple[Store, ...]:
