@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import common
 import numpy as np
+import smollm2
 
 from photic.language.memory import peak_bytes
 from photic.language.sampling import SamplingOptions
-from photic.language.session import Session, open_session
+from photic.language.session import Session
 
 PLACES = (0, 128, 512, 2048)  # tokens already in the cache
 REPEATS = 20
@@ -23,10 +24,10 @@ MEGABYTE = 1e6
 
 def main() -> None:
     """Measure, print, write JSON where asked."""
-    parser = common.parser(__doc__ or "")
+    parser = smollm2.parser(__doc__ or "")
     parser.set_defaults(repeats=REPEATS)
     arguments = parser.parse_args()
-    session = open_session("smollm2-135m", context=None, progress=lambda stage, done, total: None)
+    session = smollm2.opened(arguments)
     figures = [*steps(session, arguments.repeats), *answers(session)]
     common.report(figures, arguments.json)
 

@@ -1,8 +1,9 @@
 """Whether SmolLM2 writes what transformers writes: 200 likeliest tokens after each of ten prompts.
 
-Both compute in float32, transformers with the file's weights unpacked. Where two answers part, the gap
-between the two likeliest logits is shown: a gap near 1e-4 is a tie that rounding decides. Needs the
-model (fetched on first use), torch, transformers and gguf.
+Both compute in float32 (photic unless ``--precision`` says otherwise), transformers with the file's
+weights unpacked. Where two answers part, the
+gap between the two likeliest logits is shown: a gap near 1e-4 is a tie that rounding decides. Needs
+the model (fetched on first use), torch, transformers and gguf.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import common
+import smollm2
 from model.peer import llama_of
 
 from photic.language.sampling import Sampler, SamplingOptions
-from photic.language.session import Session, open_session
+from photic.language.session import Session
 
 if TYPE_CHECKING:
     import transformers
@@ -36,15 +38,10 @@ PROMPTS = (
 
 def main() -> None:
     """Compare, print, write JSON where asked."""
-    parser = common.parser(__doc__ or "")
+    parser = smollm2.parser(__doc__ or "", "exact")
     parser.add_argument("--tokens", type=int, default=TOKENS, help="of each answer")
     arguments = parser.parse_args()
-    session = open_session(
-        "smollm2-135m",
-        context=None,
-        progress=lambda stage, done, total: None,
-        precision="exact",
-    )
+    session = smollm2.opened(arguments)
     peer = llama_of(session.path)
     figures = [compared(session, peer, text, arguments.tokens) for text in PROMPTS]
     common.report(figures, arguments.json)

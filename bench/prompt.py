@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import common
 import numpy as np
+import smollm2
 
-from photic.language.session import CHUNK_TOKENS, Session, open_session
+from photic.language.session import CHUNK_TOKENS, Session
 
 LENGTHS = (16, 64, CHUNK_TOKENS, 4 * CHUNK_TOKENS)
 REPEATS = 5
@@ -17,10 +18,10 @@ REPEATS = 5
 
 def main() -> None:
     """Measure, print, write JSON where asked."""
-    parser = common.parser(__doc__ or "")
+    parser = smollm2.parser(__doc__ or "")
     parser.set_defaults(repeats=REPEATS)
     arguments = parser.parse_args()
-    session = open_session("smollm2-135m", context=None, progress=lambda stage, done, total: None)
+    session = smollm2.opened(arguments)
     rng = np.random.default_rng(0)
     ids = rng.integers(0, session.config.vocabulary, max(LENGTHS))
     contestants = {

@@ -48,10 +48,11 @@ WAVES_TO = 1e5  # the range in which waves are held to the limit of all function
 
 
 def _sinc(x: np.ndarray) -> np.ndarray:
-    """sin(pi*x)/(pi*x): the whole part that is even is taken off, so that whole numbers give 0."""
+    """sin(pi*x)/(pi*x): the whole part that is even is taken off, so that whole numbers give 0;
+    of infinities nan, as NumPy's."""
     rest = x - 2 * np.round(x / 2)
     result = np.sin(np.pi * rest) / (np.pi * x)
-    return np.where(x == 0, 1.0, np.where(np.isinf(x), 0.0, np.where(rest % 1 == 0, 0.0, result)))
+    return np.where(x == 0, 1.0, np.where(rest % 1 == 0, 0.0, result))
 
 
 def _mish(x: np.ndarray) -> np.ndarray:
@@ -86,6 +87,7 @@ COMPOSED: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
     "erf": special.erf,
     "erfc": special.erfc,
     "erfinv": special.erfinv,
+    "ndtr": special.ndtr,
     "sigmoid": special.expit,
     "log_sigmoid": special.log_expit,
     "logit": special.logit,

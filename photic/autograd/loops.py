@@ -3,7 +3,8 @@
 Before: ``c' = f(c, x_t, w)`` for each trip t. After: with the values of ``c`` that every trip began
 with, stacked by the scan that runs forward, the gradients of ``c``, of each ``x_t`` and of ``w``
 follow from those of ``c'`` by the gradient of the body; those of ``w`` are added up on the way.
-What the body computes between is computed again, trip by trip. Trips may be symbolic, and none.
+What the body computes between is computed again, trip by trip, but for long sums of few elements:
+those are stacked too. Trips may be symbolic, and none.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from photic.autograd import build
 from photic.autograd.facts import is_stop
 from photic.autograd.rewrite import merged, substituted
 from photic.autograd.term import Term
+from photic.ir import dim as dims
 from photic.ir import graph
 from photic.ir.graph import Named, Node, Operand, Scan, dependents, operand, topological
+from photic.ir.view import Shape
 
 Pairs = Sequence[tuple[Operand, Operand]]
 Gradients = Callable[[Pairs, Collection[Node]], Mapping[Node, Operand]]
@@ -139,22 +142,73 @@ def _begun_with(
 ) -> tuple[dict[Node, Operand], tuple[Operand, ...]]:
     """For each slot that the backward body reads, all its values in order; the body over these.
 
-    What was carried forward has a slot of its own there, as it is a sequence now.
+    What was carried forward has a slot of its own there, as it is a sequence now, and so have sums
+    that are kept.
     """
     body = loop.body
+    sums = {one: _slot(level, "sum of", k, one) for k, one in enumerate(_kept(body, outputs))}
+    outputs = substituted(outputs, sums)
     read = set(topological([one.node for one in outputs]))
     carried = {slot: k for k, slot in enumerate(body.carried) if slot in read}
     begun = {slot: _slot(level, "begun", k, slot) for slot, k in carried.items()}
     known: dict[Node, Operand] = {}
-    if begun:
-        all_outputs = (*body.outputs, *map(operand, begun))
+    rows = begun | sums
+    if rows:
+        all_outputs = (*body.outputs, *map(operand, rows))
         slots = (body.carried, body.sliced)
         forward = graph.scan(body.trips, loop.first, loop.sequences, *slots, all_outputs)
         stacked = map(operand, forward[len(body.outputs) :])
-        known |= dict(zip(begun.values(), stacked, strict=True))
+        known |= dict(zip(rows.values(), stacked, strict=True))
     pairs = zip(body.sliced, loop.sequences, strict=True)
     known |= {slot: one for slot, one in pairs if slot in read}
     return known, substituted(outputs, begun)
+
+
+LONG = 16  # terms of a sum that takes longer to compute again than to read
+
+
+def _kept(body: Scan, outputs: Sequence[Operand]) -> list[Node]:
+    """Long sums of the body that its gradient reads, each with what is added to it at once.
+
+    None where they have more elements than what is stacked in any case.
+    """
+    slots = {*body.carried, *body.sliced}
+    read = list(topological([one.node for one in outputs]))
+    inside = dependents(body.outputs, slots).intersection(read)
+    users: dict[Node, list[Node]] = {}
+    for node in read:
+        for one in node.operands:
+            users.setdefault(one.node, []).append(node)
+    found: dict[Node, None] = {}
+    for node in read:
+        if node in inside and node.op == "sum" and _terms(node) >= LONG:
+            while _is_added_to(node, users.get(node, [])) and users[node][0] in inside:
+                (node,) = users[node]
+            found[node] = None
+    tops = [one for one in found if all(user.op != "sum" for user in users.get(one, []))]
+    stacked = [one for one in read if one in slots]
+    return tops if sum(map(_most, tops)) <= sum(map(_most, stacked)) else []
+
+
+def _terms(node: Node) -> int:
+    (before,) = node.operands
+    return _count(before.shape) // max(1, _most(node))
+
+
+def _is_added_to(node: Node, users: Sequence[Node]) -> bool:
+    """True if all that reads a value is one sum of it, as it is, with another."""
+    if len(users) != 1 or users[0].op != "add" or users[0].shape != node.shape:
+        return False
+    return operand(node) in users[0].operands
+
+
+def _most(node: Node) -> int:
+    return _count(node.shape)
+
+
+def _count(shape: Shape) -> int:
+    """Elements at the largest sizes."""
+    return dims.bounds(dims.product(shape))[1]
 
 
 def _slot(level: int, what: str, number: int, like: Node | Operand) -> Node:

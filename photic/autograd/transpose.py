@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from photic.autograd import build
+from photic.autograd.lanes import laid_for_lanes
 from photic.autograd.padding import padded
 from photic.autograd.solve import Solution, solve
 from photic.ir import dim as dims
@@ -66,7 +67,8 @@ def transposed(
     count, found = _without_copies(found, rank, (*masks, *factors))
     first, *others = factors
     values = padded([_seen(first, found), *(_freely_seen(one, found) for one in others)], rank)
-    seen = [[_seen(one, found) for one in masks], values]
+    given = [_seen(one, found) for one in masks]
+    seen = [given, laid_for_lanes(values, given, rank)]
     if any(_asks_for_place(one.node) for one in masks):  # a scatter has one axis of terms
         seen = [[build.joined(one, rank) for one in each] for each in seen]
     value = build.masked(build.product(seen[0]), build.product(seen[1]))

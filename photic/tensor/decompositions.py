@@ -124,7 +124,7 @@ def solve_triangular(
 
 def solve_lower_or_upper(a: Tensor, b: Tensor, upper: bool, unit: bool) -> Tensor:
     """``solve_triangular`` of (..., n, n) and (..., n, k) in one dtype."""
-    if a.shape[-1] != b.shape[-2]:
+    if b.ndim == 0 or a.shape[-1] != b.shape[-2]:
         raise ShapeMismatch(op="solve_triangular", left=a.shape, right=b.shape)
     if not upper:
         return _solve_lower(a, b, unit)

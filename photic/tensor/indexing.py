@@ -166,8 +166,8 @@ def narrow(x: Value, dim: int, start: Dim | Tensor, length: Dim) -> Tensor:
 
 def embedding(indices: Value, table: Value) -> Tensor:
     """Rows of a table (K, ...) at integer places; a place outside 0..K-1 gives zeros."""
-    index = index_tensor("embedding", indices)
-    return _taken(tensor(table, "embedding"), index, 0)
+    index, rows = index_tensor("embedding", indices), tensor(table, "embedding")
+    return _taken(rows, index, checked_axis("embedding", 0, rows.ndim))
 
 
 def take_along_axis(x: Value, indices: Places, axis: int | None = -1) -> Tensor:
@@ -283,6 +283,8 @@ def update(old: Value, new: Value, start: Dim, axis: int) -> Tensor:
     place, start = checked_axis("update", axis, value.ndim), as_size("update", "start", start)
     if bounds(start)[0] < 0:
         raise BadArgument(op="update", argument="start", given=start, expected="0 or more")
+    if part.ndim != value.ndim:
+        raise ShapeMismatch(op="update", left=value.shape, right=part.shape)
     extent, length = value.shape[place], part.shape[place]
     part = expanded(part, (*value.shape[:place], length, *value.shape[place + 1 :]))
     laid = moved(part, movement.pad, place, start, extent - start - length)

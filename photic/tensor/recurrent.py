@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from photic.base.errors import BadArgument, DtypeMismatch, ShapeMismatch
-from photic.ir.dim import Dim, exact_div
+from photic.ir.dim import exact_div
 from photic.tensor.activations import relu, sigmoid, tanh
 from photic.tensor.creation import counted, zeros
 from photic.tensor.linear import matmul
@@ -287,7 +287,10 @@ def _refuse(op: str, argument: str, given: object, expected: str) -> NoReturn:
 
 
 def _check(kind: _Kind, x: Tensor, weights: RecurrentWeights) -> None:
-    rows, inputs = tensor(weights.input).shape
+    given = tensor(weights.input).shape
+    if len(given) != 2:
+        _refuse(kind.op, "weights", given, f"({kind.gates}*hidden, inputs)")
+    rows, inputs = given
     if x.shape[-1] != inputs:
         raise ShapeMismatch(op=f"{kind.op} weights", left=x.shape, right=(rows, inputs))
     if exact_div(rows, kind.gates) is None:
@@ -300,10 +303,10 @@ def _first_states(
     call: _Call, x: Tensor, given: Value | None, number: int, is_batched: bool
 ) -> Tensor:
     """The states before the first place, (layers*directions, batch, width); 0 unless given."""
-    one = call.weights[0]
-    width: Dim | None = tensor(one.hidden).shape[1]
-    if number == 1:
-        width = exact_div(tensor(one.hidden).shape[0], call.kind.gates)
+    hidden = tensor(call.weights[0].hidden).shape
+    if len(hidden) != 2 or exact_div(hidden[0], call.kind.gates) is None:
+        _refuse(call.kind.op, "weights", hidden, f"({call.kind.gates}*hidden, hidden)")
+    width = hidden[1] if number == 0 else exact_div(hidden[0], call.kind.gates)
     assert width is not None
     shape = (len(call.weights), x.shape[1], width)
     if given is None:

@@ -6,9 +6,18 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from autograd.checking import count_of, disagreement, evaluated, named, weighted
+from autograd.checking import (
+    by_torch,
+    count_of,
+    disagreement,
+    evaluated,
+    named,
+    of_weighted,
+    weighted,
+)
 
 import photic as ph
+from photic.ir.graph import Scan, topological
 
 CLOSE = 2e-9  # of central differences, see test_gradient_rules.py
 
@@ -30,6 +39,41 @@ def recurrent(h: ph.Tensor, xs: ph.Tensor, w: ph.Tensor) -> ph.Tensor:
 def test_what_is_carried_sliced_and_read_has_the_right_slope() -> None:
     arrays = random.normal(size=3), random.normal(size=(4, 3)), random.normal(size=(3, 3))
     assert disagreement(recurrent, *arrays) < CLOSE
+
+
+def sums_of(gradients: Tensors) -> list[int]:
+    """For each loop that gradients are made of, the sums in its body."""
+    nodes = topological([one.operand.node for one in gradients])
+    bodies = [one.attribute for one in nodes if isinstance(one.attribute, Scan)]
+    roots = [[one.node for one in body.outputs] for body in bodies]
+    return [sum(node.op == "sum" for node in topological(one)) for one in roots]
+
+
+WIDE = (2, 17), (3, 2, 17), (17, 17)  # sums long enough to be kept
+
+
+def test_a_long_sum_of_few_elements_is_not_computed_again() -> None:
+    variables = [ph.input(name, shape) for name, shape in zip("hxw", WIDE, strict=True)]
+    found = ph.grad(ph.sum(recurrent(*variables)), variables)
+    assert max(sums_of(found)) == 2  # of the state, and of the matrix
+    short = [ph.input(name, shape) for name, shape in zip("hxw", [(2, 3), (3, 2, 3), (3, 3)])]
+    assert max(sums_of(ph.grad(ph.sum(recurrent(*short)), short))) == 3
+
+
+@pytest.mark.peers
+def test_sums_that_are_kept_have_torchs_slopes() -> None:
+    import torch
+
+    def peer(h: torch.Tensor, xs: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        rows = []
+        for x in xs:
+            h = torch.tanh(h @ w + x)
+            rows.append(h * 2)
+        return torch.stack(rows) * h
+
+    arrays = [random.normal(size=one) / 4 for one in WIDE]
+    for one, other in zip(of_weighted(recurrent, *arrays), by_torch(peer, *arrays), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)  # float64; sums' orders
 
 
 def test_an_lstm_has_the_right_slope() -> None:

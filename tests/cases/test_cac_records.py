@@ -195,7 +195,7 @@ def test_cac_03_a_killed_search_harms_nobody(cache: Path) -> None:
     for _ in range(2):
         with searching(cache, 100 * SECONDS) as one:
             assert one.stdout is not None and one.stdout.readline()
-            time.sleep(rng.uniform(1.0, 3.0))
+            time.sleep(rng.uniform(0.5, 2.0))
             one.send_signal(signal.SIGKILL)
         sources()
     sources(SECONDS)

@@ -117,7 +117,7 @@ def test_det_01_fresh_processes_give_one_text_with_and_without_a_cache(
 ) -> None:
     tests = str(Path(__file__).resolve().parent.parent)
     seen = {ascii("".join(answering(session)))}
-    for cache, seed in (("a", "1"), ("a", "2"), ("b", "3")):
+    for cache, seed in (("a", "1"), ("a", "2")):
         environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": tests}
         environment["PHOTIC_CACHE"] = str(tmp_path / cache)
         command = [sys.executable, "-c", CODE, str(model)]

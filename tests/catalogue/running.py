@@ -299,6 +299,7 @@ def _arguments(
     return {name: value for name, value in given.items() if name in known}
 
 
+@cache
 def floats_and_others() -> tuple[list[Job], list[Job]]:
     """Cases of every entry in the dtypes that are compiled: float32, and the others."""
     floats: list[Job] = []
@@ -319,9 +320,9 @@ def _chosen(entry: Entry, dtype: str) -> list[Job]:
     found = some_of(every, COMPILED_FLOATS if dtype == "float32" else COMPILED_OTHERS)
     if os.environ.get("CATALOGUE_EVERY_CASE") or dtype != compiled_dtypes(entry)[0]:
         return found
-    # The program with symbolic sizes computes all cases with the axes that the entry names.
+    # All cases with the axes that the entry names go through its program with symbolic sizes.
     named = [job.number for job in found if sizes_of_case(job) is not None]
-    return [job for job in found if job.number not in named[1:-1]]
+    return [job for job in found if job.number not in named[1:]]
 
 
 def some_of(every: list[Job], count: int) -> list[Job]:

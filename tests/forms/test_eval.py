@@ -223,7 +223,7 @@ CLOSE_TO_TIES = st.builds(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.one_of(MODERATE, CLOSE_TO_TIES))
 @example(1 + 2.0**-8 + 2.0**-40)
 @example(2.0**-25 * (1 + 2.0**-40))
@@ -234,7 +234,7 @@ def test_float64_to_half_is_rounded_once(half: DType, x: float) -> None:
         assert got == nearest(Fraction(x), half)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.integers(-(2**63), 2**63 - 1), st.integers(0, 62))
 @example(2**40 + 2**32 + 1, 0)
 def test_int64_to_bfloat16_is_rounded_once(x: int, shift: int) -> None:

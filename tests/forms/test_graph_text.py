@@ -79,7 +79,7 @@ def test_the_example_is_printed_as_it_was_parsed() -> None:
 # --- sizes ----------------------------------------------------------------------------------
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(PAIRS)
 def test_a_size_is_parsed_back_to_itself(pair: Pair) -> None:
     assert parse_dim(str(pair.dim), SYMBOLS, EXTENTS) == pair.dim
@@ -252,7 +252,7 @@ def texts() -> tuple[str, ...]:
 PIECES = ["(", ")", ",", "[", "]", "0", "-1", "v0", "i0", "n", "'", "\n", " ", ":", "=", "//", "b'"]
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(st.integers(0, 2**32))
 def test_mutated_text_raises_only_errors_of_ours(seed: int) -> None:
     random = Random(seed)

@@ -189,7 +189,7 @@ PIECES = [
 ]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.integers(0, 2**32))
 def test_mutated_text_raises_only_errors_of_ours(seed: int) -> None:
     random = Random(seed)

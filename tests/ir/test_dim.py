@@ -48,7 +48,7 @@ from photic.ir.dim import (
     variables,
 )
 
-MANY = settings(max_examples=400, deadline=None)
+MANY = settings(max_examples=200, deadline=None)
 
 
 def lookup(env: Mapping[str, int]) -> Callable[[Symbol | Var | Data], int]:

@@ -1,13 +1,33 @@
-"""One open session of the real model for all tests of this folder."""
+"""Open sessions of the real model, and a peer with its weights, for all tests of this folder."""
 
 from __future__ import annotations
 
-import pytest
+from typing import TYPE_CHECKING
 
-from photic.language.session import Session, open_session
+import pytest
+from model.peer import llama_of
+from model.sessions import SMOLLM2, opened
+
+from photic.language.pull import pull
+from photic.language.session import Session
+
+if TYPE_CHECKING:
+    import transformers
 
 
 @pytest.fixture(scope="session")
-def session() -> Session:
-    """SmolLM2 at its own context, fetched and compiled where that was not done before."""
-    return open_session("smollm2-135m", context=None, progress=lambda stage, done, total: None)
+def exact() -> Session:
+    """SmolLM2 in float32 at its own context, fetched and compiled where that is not done."""
+    return opened(SMOLLM2, precision="exact")
+
+
+@pytest.fixture(scope="session")
+def usual() -> Session:
+    """The same as ``photic run`` opens it."""
+    return opened(SMOLLM2)
+
+
+@pytest.fixture(scope="session")
+def peer() -> transformers.LlamaForCausalLM:
+    """transformers' model with the weights of the same file."""
+    return llama_of(pull(SMOLLM2, lambda stage, done, total: None))

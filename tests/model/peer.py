@@ -6,6 +6,7 @@ and shares nothing with photic's reader.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,6 +52,15 @@ def llama_of(path: Path) -> transformers.LlamaForCausalLM:
     model = transformers.LlamaForCausalLM(_config(reader, transformers.LlamaConfig))
     model.load_state_dict(state)
     return model.eval()
+
+
+def logits_of(peer: transformers.LlamaForCausalLM, ids: Sequence[int]) -> NDArray[np.float32]:
+    """All logits (tokens, vocabulary)."""
+    import torch
+
+    with torch.no_grad():
+        found: NDArray[np.float32] = peer(torch.tensor([list(ids)])).logits[0].numpy()
+    return found
 
 
 def _halves(values: NDArray[np.float32], heads: int) -> NDArray[np.float32]:

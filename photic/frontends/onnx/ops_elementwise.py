@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 
+import numpy as np
+
 from photic.frontends.onnx.call import Call, Op
 from photic.frontends.onnx.kinds import KIND
-from photic.frontends.onnx.value import Value
+from photic.frontends.onnx.value import Value, is_symbolic
 from photic.tensor import (
     activations,
     arithmetic,
@@ -103,10 +105,37 @@ def _clip(call: Call) -> Tensor:
     if call.version < 11:
         low, high = (call.number(k) if k in call.attributes else None for k in ("min", "max"))
         return compare_functions.clip(x, low, high)
-    low_, high_ = call.optional(1), call.optional(2)
-    if low_ is None and high_ is None:
-        return x
+    low_, high_ = (limit(call.value(k)) if call.has(k) else None for k in (1, 2))
     return compare_functions.clip(x, low_, high_)
+
+
+def limit(value: Value) -> Tensor | int | float:
+    """A bound, as a number where the model holds one: to choose is cheaper than a maximum."""
+    held = value.held
+    if isinstance(held, np.ndarray) and held.ndim == 0 and not is_symbolic(held):
+        number: int | float = held.item()
+        return number
+    return value.tensor
+
+
+def _largest(call: Call) -> Tensor:
+    return _extreme(call, compare_functions.maximum, compare_functions.clip)
+
+
+def _smallest(call: Call) -> Tensor:
+    return _extreme(
+        call, compare_functions.minimum, lambda x, bound: compare_functions.clip(x, max=bound)
+    )
+
+
+def _extreme(call: Call, of_two: Function, limited: Function) -> Tensor:
+    """``of_two`` over all inputs that are tensors, then ``limited`` by those that are numbers."""
+    limits = [limit(call.value(number)) for number in range(len(call.inputs))]
+    varying = [one for one in limits if isinstance(one, Tensor)]
+    if not varying:
+        return many(of_two)(call)
+    numbers = [one for one in limits if not isinstance(one, Tensor)]
+    return functools.reduce(limited, numbers, functools.reduce(of_two, varying))
 
 
 def _isinf(call: Call) -> Tensor:
@@ -173,8 +202,8 @@ ELEMENTWISE: tuple[Op, ...] = (
     Op("Atanh", unary(inverse_functions.atanh)),
     Op("IsNaN", unary(compare_functions.isnan)),
     Op("IsInf", _isinf),
-    Op("Max", many(compare_functions.maximum)),
-    Op("Min", many(compare_functions.minimum)),
+    Op("Max", _largest),
+    Op("Min", _smallest),
     Op("Sum", many(primitive.add)),
     Op("Mean", _mean),
     Op("Equal", binary(compare_functions.equal)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from photic.frontends.onnx.call import Call, Op
-from photic.frontends.onnx.ops_gates import MICROSOFT, hard_sigmoid
+from photic.frontends.onnx.ops_gates import MICROSOFT, hard_sigmoid, relu
 from photic.frontends.onnx.ops_linear import gemm
 from photic.frontends.onnx.ops_windows import convolved
 from photic.tensor import activations, compare, gates
@@ -15,7 +15,7 @@ Activation = Callable[..., Tensor]
 
 # each with how many parameters it takes
 ACTIVATIONS: Mapping[str, tuple[Activation, int]] = {
-    "Relu": (activations.relu, 0),
+    "Relu": (relu, 0),
     "Tanh": (activations.tanh, 0),
     "Sigmoid": (activations.sigmoid, 0),
     "LeakyRelu": (gates.leaky_relu, 1),

@@ -21,6 +21,11 @@ def with_alpha(
     return lambda call: function(call.tensor(0), call.number("alpha", default))
 
 
+def relu(x: Tensor) -> Tensor:
+    """x, or 0 where that is larger: chosen, so that what computes x goes on with it in place."""
+    return compare.clip(x, 0)
+
+
 def hard_sigmoid(x: Tensor, alpha: float, beta: float) -> Tensor:
     """``alpha*x + beta`` between 0 and 1."""
     return compare.clip(x * alpha + beta, 0.0, 1.0)
@@ -79,7 +84,7 @@ def _quick_gelu(call: Call) -> Tensor:
 
 
 GATES: tuple[Op, ...] = (
-    Op("Relu", unary(activations.relu)),
+    Op("Relu", unary(relu)),
     Op("Sigmoid", unary(activations.sigmoid)),
     Op("Softplus", unary(activations.softplus)),
     Op("Softsign", unary(gates.softsign)),
