@@ -1,6 +1,7 @@
 """A processor in place of a CUDA device: texts as C++, and cuda_driver.c as the driver.
 
-All of the target but NVRTC and the real driver is as it is with a device.
+All of the target but NVRTC and the real driver is as it is with a device. Named as a plugin
+(``pytest -p targets.cuda_stand_in``) it serves all tests of a run.
 """
 
 import ctypes
@@ -13,7 +14,8 @@ from photic.targets.c.toolchain import build_kernels, build_runtime, load_librar
 from photic.targets.cuda import device, driver, facts
 
 HERE = Path(__file__).parent
-FLAGS = ("-x", "c++", "-std=c++17", "-O1", "-fno-exceptions", "-fno-rtti")
+# not optimised: a program of a few functions would take half a minute
+FLAGS = ("-x", "c++", "-std=c++17", "-O0", "-fno-exceptions", "-fno-rtti")
 KERNEL = re.compile(r'^extern "C" __global__ void \S+ (\w+)\(', re.MULTILINE)
 RUN = """
 extern "C" void run_{name}(void **given, unsigned groups, unsigned group, int backwards) {{
@@ -60,3 +62,8 @@ def use(monkeypatch: pytest.MonkeyPatch) -> ctypes.CDLL:
 def number(found: ctypes.CDLL, name: str) -> ctypes.c_int:
     """A number that tests set or look at."""
     return ctypes.c_int.in_dll(found, f"photic_{name}")
+
+
+def pytest_configure() -> None:
+    """As a plugin: until the process ends."""
+    use(pytest.MonkeyPatch())

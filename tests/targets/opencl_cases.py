@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 
 import numpy as np
+from catalogue.running import Job
 from fuzz.graphs import random_graph
 
 from photic.forms.graph_names import named_sources
@@ -16,6 +17,7 @@ from photic.targets.registry import target_named
 from photic.tensor.artifacts import make_artifact
 from photic.tensor.program import Program
 
+JOBS = 8  # of the catalogue in one program: drivers compile each kernel for some 70 ms
 Arrays = dict[str, np.ndarray]
 
 
@@ -24,6 +26,12 @@ def made(graph: Graph, target: str) -> Program:
     chosen = target_named(target)
     artifact = make_artifact(graph, chosen)
     return Program(artifact, chosen.load(chosen.build(artifact.source)))
+
+
+def spread(jobs: list[Job], count: int = JOBS) -> list[Job]:
+    """A few jobs of the catalogue, evenly from all that need no peer."""
+    own = [job for job in jobs if not job.entry.is_peer]
+    return own[:: -(-len(own) // count)]
 
 
 def results(seed: int, target: str) -> tuple[Arrays, Arrays, list[str]]:

@@ -4,17 +4,10 @@ All of it: ``PHOTIC_TARGET=opencl pytest tests/catalogue/test_catalogue_compiled
 """
 
 import pytest
-from catalogue.running import Job, compiled, floats_and_others, require_none, symbolic_jobs
+from catalogue.running import compiled, floats_and_others, require_none, symbolic_jobs
+from targets.opencl_cases import spread
 
 pytest.importorskip("pyopencl", reason="pyopencl is not installed: pip install '.[opencl]'")
-
-JOBS = 8  # of one program: drivers compile each kernel for some 70 ms
-
-
-def spread(jobs: list[Job]) -> list[Job]:
-    """A few jobs, evenly from all that need no peer."""
-    own = [job for job in jobs if not job.entry.is_peer]
-    return own[:: -(-len(own) // JOBS)]
 
 
 @pytest.fixture(autouse=True)
