@@ -40,6 +40,7 @@ LINE_BYTES = 64
 PAGE_BYTES = 4096  # lines so far apart share a place in a cache, which holds a few of them
 WAYS = 8
 UNEVEN = 1024.0
+AT_ONCE = 8.0  # times as fast is a tile whose sums one instruction of the machine does
 SOME = 0.5  # of the tiles of a loop, where some are left out
 ACROSS_CYCLES = 8.0  # to combine the lanes of a vector
 CYCLES_PER_SECOND = 2.5e9  # of a core; only ratios matter
@@ -53,8 +54,7 @@ Known = Mapping[Atom, Dim]
 def seconds(nests: tuple[Nest, ...], machine: Machine) -> float:
     """The predicted time of kernels one after the other."""
     counts = (cycles_of(one, machine) for one in nests)
-    cycles = sum(WEIGHTS[kind] * count for one in counts for kind, count in one.items())
-    return cycles / CYCLES_PER_SECOND
+    return sum(WEIGHTS[kind] * n for one in counts for kind, n in one.items()) / CYCLES_PER_SECOND
 
 
 def cycles_of(nest: Nest, machine: Machine) -> dict[str, float]:
@@ -65,9 +65,8 @@ def cycles_of(nest: Nest, machine: Machine) -> dict[str, float]:
     rounds = math.ceil(items / threads) / items if items else 0.0  # the share of the slowest
     layouts = dict(zip(nest.parameters, nest.layouts, strict=True))
     layouts |= dict.fromkeys(nest.scratch, ROW_MAJOR)
-    runs = _runs(nest.body, _Run(1.0, (), {}))
     total = dict.fromkeys(WEIGHTS, 0.0)
-    for tile, run in runs:
+    for tile, run in _runs(nest.body, _Run(1.0, (), {})):
         _TileCost(tile, run, layouts, machine, total).count()
     found = {kind: count * rounds for kind, count in total.items()}
     found["parallel"] = PARALLEL_CYCLES * (len(loops) > 0)
@@ -129,7 +128,10 @@ class _TileCost:
 
     def count(self) -> None:
         """Add all of it to the total."""
-        store, times = self.tile.store, self.run.times
+        store, times, lanes = self.tile.store, self.run.times, self.tile.lanes
+        whole = replace(store, axes=(*self.tile.unrolled, *([lanes.axis] if lanes else [])))
+        if self.machine.special(whole, lanes.axis if lanes else None):
+            times /= AT_ONCE
         target = Access(store.buffer, store.index)
         axes = frozenset().union(*(variables(one) for one in store.index))
         self.total["tiles"] += TILE_CYCLES * times
@@ -151,8 +153,7 @@ class _TileCost:
             (_step(place, axis) * access.buffer.dtype.bytes, trips)
             for axis, trips in (*loops, *self.run.loops)
         ]
-        is_next = next((step for step, _ in steps if step), 0.0) <= LINE_BYTES
-        way = "next" if is_next else "other"
+        way = "next" if next((step for step, _ in steps if step), 0.0) <= LINE_BYTES else "other"
         self.total[f"near {way} lines"] += _loaded(steps, NEAR_BYTES)
         self.total[f"far {way} lines"] += _loaded(steps, self.machine.cache_bytes / 2)
 
@@ -201,8 +202,9 @@ class _TileCost:
 
     def points(self, free: frozenset[Var]) -> float:
         """How many registers a value is: one for each point of what is unrolled."""
-        axes = [axis for axis in self.tile.unrolled if axis in free]
-        points = math.prod(_number(axis.extent, self.run.known) for axis in axes)
+        points = math.prod(
+            _number(a.extent, self.run.known) for a in self.tile.unrolled if a in free
+        )
         lanes = self.tile.lanes
         return points * (lanes.count if lanes is not None and lanes.axis in free else 1)
 
@@ -245,9 +247,7 @@ def _loaded(steps: list[tuple[float, float]], cache_bytes: float) -> float:
 def _step(place: Dim, axis: Var) -> float:
     """How many elements an offset moves with a variable; many if unevenly."""
     step = coefficient_of(place, axis)
-    if step is None:
-        return UNEVEN
-    return abs(_number(step, {})) if step != 0 else 0.0
+    return UNEVEN if step is None else abs(_number(step, {})) if step != 0 else 0.0
 
 
 def _free_of(body: Expr, axis: Var) -> list[Expr]:
