@@ -8,6 +8,8 @@ from photic.frontends.onnx.dynamic import (
     DynamicWeight,
     dynamic_product,
     exactly_divided,
+    integer_product,
+    largest_sum,
     quantised_by_range,
 )
 from photic.frontends.onnx.kinds import KIND, Kind, kind_of_code
@@ -18,7 +20,6 @@ from photic.ir.dtype import FLOAT32, INT32
 from photic.tensor import (
     compare,
     creation,
-    linear,
     repeating,
     rounding,
     shapes,
@@ -110,14 +111,21 @@ def _less_zero(x: Tensor, zero: Tensor | None, axis_from_end: int) -> Tensor:
 def _matmul_integer(call: Call) -> Tensor:
     left = _less_zero(call.tensor(0), call.optional(2), 2)
     right = _less_zero(call.tensor(1), call.optional(3), 1)
-    return linear.matmul(left, right)
+    return _product(call, left, right, 1, 3).astype(INT32)
+
+
+def _product(call: Call, left: Tensor, right: Tensor, weight: int, zero: int) -> Tensor:
+    """The exact product; ``weight`` and ``zero`` are numbers of inputs, the right side's."""
+    most = largest_sum(call.value(weight), call.value(zero) if call.has(zero) else None)
+    return integer_product(left, right, most)
 
 
 def _matmul_integer_to_float(call: Call) -> Tensor:
     """com.microsoft: the integer product times both scales, and a bias."""
     left = _less_zero(call.tensor(0), call.optional(4), 2)
     right = _less_zero(call.tensor(1), call.optional(5), 1)
-    result = linear.matmul(left, right).astype(FLOAT32) * (call.tensor(2) * call.tensor(3))
+    total = _product(call, left, right, 1, 5).astype(FLOAT32)
+    result = total * (call.tensor(2) * call.tensor(3))
     bias = call.optional(6)
     return result if bias is None else result + bias
 
@@ -127,7 +135,8 @@ def _dynamic_matmul(call: Call) -> Tensor:
     zero = call.optional(3)
     weight = call.tensor(1)
     nothing = creation.zeros((), weight.dtype)
-    held = DynamicWeight(weight, call.tensor(2), nothing if zero is None else zero)
+    most = largest_sum(call.value(1), None if zero is None else call.value(3))
+    held = DynamicWeight(weight, call.tensor(2), nothing if zero is None else zero, most)
     result = dynamic_product(call.tensor(0), held)
     bias = call.optional(4)
     return result if bias is None else result + bias
@@ -136,7 +145,7 @@ def _dynamic_matmul(call: Call) -> Tensor:
 def _qlinear_matmul(call: Call) -> Value:
     left = _less_zero(call.tensor(0), call.tensor(2), 2)
     right = _less_zero(call.tensor(3), call.tensor(5), 1)
-    total = linear.matmul(left, right).astype(FLOAT32)
+    total = _product(call, left, right, 3, 5).astype(FLOAT32)
     a_scale, b_scale, y_scale = (call.tensor(k).astype(FLOAT32) for k in (1, 4, 6))
     if a_scale.ndim == 1 and a_scale.shape != (1,):
         a_scale = a_scale[:, None]

@@ -10,8 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import numpy as np
+
 from photic.frontends.onnx.call import Call, Op
-from photic.frontends.onnx.dynamic import DynamicWeight
+from photic.frontends.onnx.dynamic import DynamicWeight, largest_sum
 from photic.frontends.onnx.ops_gates import MICROSOFT
 from photic.frontends.onnx.recurrent_steps import (
     ACTIVATIONS,
@@ -22,6 +24,7 @@ from photic.frontends.onnx.recurrent_steps import (
     mixed,
     rnn_step,
 )
+from photic.frontends.onnx.value import Value
 from photic.ir.dim import Dim
 from photic.tensor import creation, loops, primitive, shapes
 from photic.tensor.tensor import Tensor
@@ -129,8 +132,7 @@ def _parts(call: Call, number: int) -> Parts:
 
 def _dynamic_parts(call: Call, number: int) -> Parts:
     """com.microsoft: integer weights (inputs, rows), each with a scale and a zero point."""
-    weight = DynamicWeight(*(call.tensor(k)[number] for k in (1, 8, 9)))
-    hidden = DynamicWeight(*(call.tensor(k)[number] for k in (2, 10, 11)))
+    weight, hidden = (_dynamic_weight(call, number, ks) for ks in ((1, 8, 9), (2, 10, 11)))
     rows = hidden.integers.shape[1]
     both = call.optional(3)
     bias = None if both is None else both[number][:rows]
@@ -138,6 +140,18 @@ def _dynamic_parts(call: Call, number: int) -> Parts:
     peephole = call.optional(7)
     peep = None if peephole is None else peephole[number]
     return Parts(weight, hidden, hidden.integers.shape[0], bias, hidden_bias, peep)
+
+
+def _dynamic_weight(call: Call, number: int, inputs: tuple[int, int, int]) -> DynamicWeight:
+    """The weight, scale and zero point of a direction, by the numbers of these inputs."""
+    integers, scale, zero = (_of_direction(call.value(one), number) for one in inputs)
+    most = largest_sum(integers, zero)
+    return DynamicWeight(integers.tensor, scale.tensor, zero.tensor, most)
+
+
+def _of_direction(value: Value, number: int) -> Value:
+    part = value.held[number]
+    return Value(part if isinstance(part, Tensor) else np.asarray(part), value.kind)
 
 
 def _first(net: Net, call: Call, x: Tensor, parts: Parts, number: int) -> tuple[Tensor, ...]:
