@@ -88,6 +88,14 @@ def block_diag(*matrices: Value) -> Tensor:
     return concat(rows, 0)
 
 
+def _require_within(op: str, places: object, extent: int, last: int) -> None:
+    """BadArgument for a place that is not in ``-extent .. last``; slices and masks have none."""
+    at = np.asarray([] if isinstance(places, slice) else places)
+    if at.dtype.kind == "i" and not ((at >= -extent) & (at <= last)).all():
+        expected = f"places in {-extent}..{last}"
+        raise BadArgument(op=op, argument="places", given=places, expected=expected)
+
+
 def delete(
     x: Value, places: int | slice | Sequence[int] | npt.NDArray[np.int64], axis: int | None = None
 ) -> Tensor:
@@ -97,6 +105,7 @@ def delete(
         return delete(ravel(value), places, 0)
     along = checked_axis("delete", axis, value.ndim)
     extent = fixed("delete", value.shape[along])
+    _require_within("delete", places, extent, extent - 1)
     return take(value, np.delete(np.arange(extent), places), along)
 
 
@@ -115,6 +124,7 @@ def insert(
         return insert(ravel(value), places, values, 0)
     along = checked_axis("insert", axis, value.ndim)
     extent = fixed("insert", value.shape[along])
+    _require_within("insert", places, extent, extent)
     new = in_dtype(values, value.dtype)
     new = reshape(new, (*(1,) * (value.ndim - new.ndim), *new.shape))
     is_slice = isinstance(places, slice)

@@ -90,7 +90,7 @@ def with_odd_values(*shapes: Shape) -> Cases:
 
 
 SIZES: tuple[tuple[Shape, Shape], ...] = (((17,), (3,)), ((9, 6), (3, 2)), ((5, 4, 3), (2, 3, 1)))
-LARGE: tuple[Shape, ...] = ((1001,), (33, 31), (9, 11, 8))
+LARGE: tuple[Shape, ...] = ((1025,), (33, 35), (9, 11, 11))
 
 
 def _plain(rank: int, made: Callable[..., tuple[Shape, ...]]) -> Cases:
@@ -180,7 +180,11 @@ PLAIN = (
         "conv2d.options",
         each(ph.conv2d, CHOICES),
         each_peer("conv2d", CHOICES),
-        of_shapes(_operands((1, 2, 9, 8), 3, (3, 2)), _operands((2, 1, 5, 7), 1, (1, 1))),
+        of_shapes(
+            _operands((1, 2, 9, 8), 3, (3, 2)),
+            _operands((2, 1, 5, 7), 1, (1, 1)),
+            _operands((1, 2, 41, 27), 3, (3, 2)),
+        ),
         onnx=("Conv",),
         aten=("conv2d",),
         is_peer=True,
@@ -189,7 +193,7 @@ PLAIN = (
         "conv1d.options",
         each(ph.conv1d, ({"stride": 3, "padding": 4}, {"dilation": 2, "padding": "same"})),
         each_peer("conv1d", ({"stride": 3, "padding": 4}, {"dilation": 2, "padding": "same"})),
-        of_shapes(_operands((2, 2, 19), 3, (4,))),
+        of_shapes(_operands((2, 2, 19), 3, (4,)), _operands((1, 2, 1031), 3, (4,))),
         is_peer=True,
     ),
     sum_of_products(
@@ -221,7 +225,7 @@ PLAIN = (
             ph.conv(x, w, b, stride=2, padding="same_lower"),
         ),
         _lopsided,
-        of_shapes(_operands((2, 2, 9, 6), 3, (4, 3))),
+        of_shapes(_operands((2, 2, 9, 6), 3, (4, 3)), _operands((1, 2, 37, 29), 3, (4, 3))),
         onnx=("Conv",),
         is_peer=True,
     ),
@@ -301,7 +305,11 @@ TRANSPOSED = (
         "conv_transpose2d.options",
         each(ph.conv_transpose2d, TRANSPOSED_CHOICES),
         each_peer("conv_transpose2d", TRANSPOSED_CHOICES),
-        of_shapes(_transposed((1, 2, 5, 4), 3, (3, 4)), _transposed((2, 1, 5, 5), 1, (2, 3))),
+        of_shapes(
+            _transposed((1, 2, 5, 4), 3, (3, 4)),
+            _transposed((2, 1, 5, 5), 1, (2, 3)),
+            _transposed((1, 2, 33, 32), 3, (3, 4)),
+        ),
         is_peer=True,
     ),
     sum_of_products(

@@ -264,7 +264,7 @@ ROPE = (
         lambda x: x * (1 + 0.07 * math.log(40.0)),
         cases([floats(7)]),
         ("float64", "float32"),
-        ulps=1.0,
+        ulps=1.5,
     ),
     rope("rope_halves", ph.rope_halves, halves),
     rope("rope_pairs", ph.rope_pairs, neighbours),

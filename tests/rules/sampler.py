@@ -28,7 +28,7 @@ from photic.search.rules.record import Rule
 from photic.search.run import LIMITS, EGraph, saturate
 
 FIRINGS, NEAR_MISSES = 200, 20  # of every rule, in every run of the tests
-BATCH = 50  # values in one e-graph: a run costs more than a value
+BATCH = 25  # values in one e-graph: a run costs more than a value
 # Where the values are made of conditions, egglog takes time with the cube of their number.
 SMALL_BATCH = 12
 OF_CONDITIONS = frozenset(
