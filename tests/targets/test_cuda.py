@@ -31,8 +31,8 @@ from photic.targets.errors import LoadRefused, TooLarge
 from photic.targets.measure import Slot, Trial
 from photic.targets.registry import target_named
 
-SINGLE = 5  # of the first checks, whose functions are tested one by one
-FUZZ = [seed for seed in range(8) if is_usable(seed)]
+SINGLE = 7  # of the first checks, whose functions are tested one by one
+FUZZ = [seed for seed in range(4) if is_usable(seed)]
 BARRIERS = ("__shared__", "__syncthreads", "__syncwarp", "atomic")
 ROUNDED = 3e-6  # of the largest number: sums of a thousand terms in another order
 
@@ -89,7 +89,6 @@ def test_no_work_item_waits_for_another(one: Workload, stand_in: ctypes.CDLL) ->
 def test_fused_kernels_of_the_search_compute_what_was_written(stand_in: ctypes.CDLL) -> None:
     made = {
         "attention": naive_attention(2, 48, 16),
-        "a norm": ph.rms_norm(ph.input("x", (24, 40))) @ ph.input("w", (40, 24)),
         "an entropy": -ph.sum(ph.log_softmax(ph.input("x", (24, 70))) * ph.input("t", (24, 70)), 1),
     }
     for name, tensor in made.items():

@@ -65,9 +65,8 @@ def images() -> Graph:
     return graph_of({"y": y, "n": ph.layer_norm(y), "h": y.astype("float16")}, {})
 
 
-@pytest.mark.parametrize("architecture", MACHINES)
-def test_a_convolutional_net_compiles(architecture: str) -> None:
-    require_no_spills(resources(text_of(images(), architecture), architecture))
+def test_a_convolutional_net_compiles() -> None:
+    require_no_spills(resources(text_of(images(), "sm_80"), "sm_80"))
 
 
 def functions(lanes: int, dtypes: tuple[str, ...]) -> str:
