@@ -348,10 +348,10 @@ def open_session(
     ``seed``; what is found is kept. With 0 the program that was kept is taken. ``speculative``: how
     many tokens the session may draft at once, up to MOST_DRAFTED. ``cache``: what keys and values
     are kept as, one of ``CACHES``, or ``"auto"``: bfloat16 with ``precision="bf16"``, else float32.
-    ``precision``, one of ``PRECISIONS``: with ``"exact"`` all is float32, and the logits do not
-    depend on how a prompt is cut into calls; with ``"bf16"`` both factors of a product of matrices
-    are rounded to bfloat16 in calls of MANY_TOKENS and more. Raises BadArgument, and what ``pull``,
-    ``open_model``, ``read_config``, ``tokenizer_of_model`` and ``compile`` raise.
+    ``precision``, one of ``PRECISIONS``: with ``"exact"`` all is float32, and how a prompt is cut
+    into calls decides at most on the order of long sums; with ``"bf16"`` both factors of a product
+    of matrices are rounded to bfloat16 in calls of MANY_TOKENS and more. Raises BadArgument, and
+    what ``pull``, ``open_model``, ``read_config``, ``tokenizer_of_model`` and ``compile`` raise.
     """
     if not 0 <= speculative <= MOST_DRAFTED:
         _refuse("speculative", speculative, f"0 to {MOST_DRAFTED}")
@@ -428,6 +428,6 @@ def compiled(
         seed=seed,
         without=without,
         precision=precision,
-        # exact results must not depend on how many tokens a call has, so that all share kernels
+        # what is exact depends on how many tokens a call has as little as may be: all share kernels
         ranges={} if precision == "exact" else {"count": (MANY_TOKENS,)},
     )
