@@ -19,7 +19,7 @@ from autograd.checking import (
 import photic as ph
 from photic.ir.graph import Scan, topological
 
-CLOSE = 2e-9  # of central differences, see test_gradient_rules.py
+CLOSE = 5e-9  # of central differences, see test_gradient_rules.py; loops add up more roundings
 
 random = np.random.default_rng(5)
 Tensors = Sequence[ph.Tensor]

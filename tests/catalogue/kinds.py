@@ -99,7 +99,8 @@ REASONS: Mapping[str, Mapping[str, str]] = {
             pad.reflect-any-size pad.symmetric scatter.last index_put index_put.accumulate average
             average.along diagonal_scatter gather.sizes triplet_margin_loss
             triplet_margin_loss.one triplet_margin_loss.swap cosine_embedding_loss layer_norm
-            group_norm instance_norm batch_norm batch_norm_training
+            group_norm instance_norm batch_norm batch_norm_training scatter_reduce.amin scatter_nd
+            flatten
         """,
     },
     VIEW: {},
