@@ -50,7 +50,7 @@ def stand_in() -> ctypes.CDLL:
 def use(monkeypatch: pytest.MonkeyPatch) -> ctypes.CDLL:
     """The cuda target runs on it; what was opened before is found again afterwards."""
     found = stand_in()
-    monkeypatch.setattr(driver, "library", lambda: found)
+    monkeypatch.setattr(driver, "loaded", lambda: found)
     monkeypatch.setattr(device, "machine_code", machine_code)
     for module in (device, facts):
         monkeypatch.setattr(module, "version", lambda: "none, a processor stands in")

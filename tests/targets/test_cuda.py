@@ -186,10 +186,10 @@ def test_the_worker_times_a_trial_and_gives_its_results(stand_in: ctypes.CDLL) -
 @pytest.fixture
 def unopened() -> Iterator[None]:
     """No device was looked for yet; nothing of this test is remembered."""
-    for one in (driver.library, facts._opened, compiler._library, compiler.version):
+    for one in (driver.loaded, facts._opened, compiler._loaded, compiler.version):
         one.cache_clear()
     yield
-    for one in (driver.library, facts._opened, compiler._library, compiler.version):
+    for one in (driver.loaded, facts._opened, compiler._loaded, compiler.version):
         one.cache_clear()
 
 

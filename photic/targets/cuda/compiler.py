@@ -68,7 +68,7 @@ def resources(text: str, architecture: str) -> list[Resources]:
 
 def _compiled(text: str, options: Sequence[str]) -> tuple[bytes, str]:
     """Machine code, and what the compiler said."""
-    library, program = _library(), ctypes.c_void_p()
+    library, program = _loaded(), ctypes.c_void_p()
     given = (ctypes.c_char_p * len(options))(*(one.encode() for one in options))
     _call("CreateProgram", ctypes.byref(program), text.encode(), b"photic.cu", 0, None, None)
     try:
@@ -99,17 +99,17 @@ def _bytes(what: str, program: ctypes.c_void_p) -> bytes:
 
 
 def _call(name: str, *arguments: object) -> None:
-    _check(name, getattr(_library(), f"nvrtc{name}")(*arguments))
+    _check(name, getattr(_loaded(), f"nvrtc{name}")(*arguments))
 
 
 def _check(name: str, status: int) -> None:
     if status:
-        problem = _library().nvrtcGetErrorString(status).decode()
+        problem = _loaded().nvrtcGetErrorString(status).decode()
         raise CudaFailed(call=f"nvrtc{name}", problem=problem)
 
 
 @cache
-def _library() -> ctypes.CDLL:
+def _loaded() -> ctypes.CDLL:
     problem = "the package nvidia-cuda-nvrtc-cu12 is not installed"
     for name in (*_packaged(), *SYSTEM_NAMES):
         try:

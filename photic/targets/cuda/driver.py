@@ -22,7 +22,7 @@ SCRATCH_BYTES = 2**28  # of all work-items together; items take turns where this
 
 
 @cache
-def library() -> ctypes.CDLL:
+def loaded() -> ctypes.CDLL:
     """The driver, ready to be called. Raises CudaMissing."""
     try:
         found = ctypes.CDLL(LIBRARY)
@@ -39,11 +39,11 @@ def library() -> ctypes.CDLL:
 
 def call(name: str, *arguments: object) -> None:
     """A function of the driver by its name. Raises CudaFailed, TooLarge, CudaMissing."""
-    status = getattr(library(), name)(*arguments)
+    status = getattr(loaded(), name)(*arguments)
     if status == OUT_OF_MEMORY:
         raise TooLarge(what="a buffer on the device", given="too many", expected="what is left")
     if status:
-        raise CudaFailed(call=name, problem=_text(library(), status))
+        raise CudaFailed(call=name, problem=_text(loaded(), status))
 
 
 def _text(found: ctypes.CDLL, status: int) -> str:
@@ -136,7 +136,7 @@ def module_of(context: int, code: bytes) -> Module:
 
 def _end_with(one: object, context: int, name: str, handle: int) -> None:
     """What ``handle`` stands for is given back with an object of ours; not when all ends."""
-    weakref.finalize(one, _end, library(), context, name, handle).atexit = False
+    weakref.finalize(one, _end, loaded(), context, name, handle).atexit = False
 
 
 def _end(found: ctypes.CDLL, context: int, name: str, handle: int) -> None:
