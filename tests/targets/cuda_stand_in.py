@@ -25,7 +25,9 @@ extern "C" void run_{name}(void **given, unsigned groups, unsigned group, int ba
 
 def compiled(text: str, more: str = "") -> Path:
     """The library of a text's kernels; each is ``run_`` and its name. ``more`` stands before."""
-    return built((HERE / "cuda_on_cpu.h").read_text(encoding="utf-8") + more, text, KERNEL)
+    shares = "#define SHARES 1\n" if "__shared__" in text else ""
+    header = shares + (HERE / "cuda_on_cpu.h").read_text(encoding="utf-8") + more
+    return built(header, text, KERNEL)
 
 
 def built(header: str, text: str, kernel: re.Pattern[str]) -> Path:
