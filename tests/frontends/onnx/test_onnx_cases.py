@@ -6,6 +6,8 @@ attributes, come to the same.
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -200,6 +202,37 @@ def test_spa_04_sizes_of_1_are_among_the_values(mode: str, corners: str) -> None
     assert 0 <= float(resized(line, [1], **given)[0, 0]) <= 6
 
 
+STRETCH = Fraction(3, 5)
+NEAREST = {
+    "round_prefer_floor": lambda x: math.ceil(x - Fraction(1, 2)),
+    "round_prefer_ceil": lambda x: math.floor(x + Fraction(1, 2)),
+    "floor": math.floor,
+    "ceil": math.ceil,
+}
+
+
+def stretched(line: Any, **attributes: Any) -> tuple[list[float], list[Fraction]]:
+    """A line at 0.6 of its length, and the places that its numbers come from: in fifths."""
+    scales = np.array([1, float(STRETCH)], np.float32)
+    (y,) = one_node("Resize", [line[None], None, scales], **attributes)
+    half = Fraction(1, 2)
+    return y[0].tolist(), [(k + half) / STRETCH - half for k in range(y.shape[1])]
+
+
+@pytest.mark.parametrize("rounding", NEAREST)
+def test_spa_04_a_ratio_that_is_no_fraction_of_few_digits_takes_the_nearest(rounding: str) -> None:
+    line = np.arange(10, dtype=np.float32)
+    found, places = stretched(line, mode="nearest", nearest_mode=rounding)
+    assert found == [min(max(NEAREST[rounding](one), 0), 9) for one in places]
+
+
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_spa_04_a_ratio_that_is_no_fraction_of_few_digits_keeps_a_ramp(mode: str) -> None:
+    """Away from the ends, where the cubic's four numbers are all inside."""
+    found, places = stretched(np.arange(10, dtype=np.float32), mode=mode, cubic_coeff_a=-0.5)
+    np.testing.assert_allclose(found[1:5], [float(one) for one in places[1:5]], rtol=CLOSE)
+
+
 def test_spa_05_reflections_longer_than_the_axis_are_numpys_or_refused() -> None:
     x = f32(1, 1.2, 2.3, 3.4, 4.5, 5.7).reshape(3, 2)
     widths = np.array([0, 2, 0, 0])
@@ -209,6 +242,17 @@ def test_spa_05_reflections_longer_than_the_axis_are_numpys_or_refused() -> None
         assert "Pad" in str(error)
     else:
         assert y.tolist() == np.pad(x, ((0, 0), (2, 0)), "reflect").tolist()
+
+
+@pytest.mark.parametrize("count", [2, 5, 100])
+def test_spa_05_what_is_left_after_cutting_is_reflected_or_refused(count: int) -> None:
+    x, cut = np.arange(count, dtype=np.float32), count - 1
+    try:
+        (y,) = one_node("Pad", [x, np.array([-cut, cut])], mode="reflect")
+    except PhoticError as error:
+        assert "Pad" in str(error)
+    else:
+        assert y.tolist() == np.pad(x[cut:], (0, cut), "reflect").tolist()
 
 
 def test_spa_05_padding_and_cutting_at_once() -> None:
@@ -296,6 +340,18 @@ def test_siz_01_the_place_of_the_largest_of_nothing_is_refused_by_name(keepdims:
         one_node("ArgMax", [np.zeros((0, 4), np.float32)], axis=0, keepdims=keepdims)
 
 
+def test_siz_01_a_size_of_the_call_may_be_nothing() -> None:
+    nodes = [node(op, ["x", "first"], [op], keepdims=0) for op in OF_NOTHING]
+    outputs = [port(op, None) for op in OF_NOTHING]
+    graph = graph_proto(nodes, [port("x", ["n", 2])], outputs, first=np.array([0]))
+    program = as_model(read(model_proto(graph)), {"n": (0, 8)}, {}).compile(search=0)
+    found = program(x=np.zeros((0, 2), np.float32))
+    for op, one in OF_NOTHING.items():
+        assert np.array_equal(found[op], np.full(2, one, np.float32), equal_nan=True), op
+    x = f32(3, -5)[None]
+    assert all(np.array_equal(one, x[0]) for one in program(x=x).values())
+
+
 # --- DYN-02, DYN-03: sizes and results at run time ------------------------------------------
 
 
@@ -305,19 +361,20 @@ def test_dyn_02_a_size_counts_as_it_is_not_as_it_could_be() -> None:
         node("ReduceMean", ["x", "last"], ["mean"], keepdims=0),
         node("ReduceLogSumExp", ["x", "last"], ["logs"], keepdims=0),
         node("ArgMax", ["x"], ["best"], axis=-1, keepdims=0),
+        node("MeanVarianceNormalization", ["x"], ["spread"], axes=[1]),
     ]
-    names = ("soft", "mean", "logs", "best")
+    names = ("soft", "mean", "logs", "best", "spread")
     outputs = [port(name, None) for name in names]
     graph = graph_proto(nodes, [port("x", [3, "n"])], outputs, last=np.array([-1]))
     program = as_model(read(model_proto(graph)), {"n": (1, 64)}, {}).compile(search=0)
-    for n in (1, 31, 32, 33):
+    for n in (1, 10, 31, 32, 33):
         wide = np.full((3, 64), np.nan, np.float32)
         wide[:, :n] = 1
         found = program(x=wide[:, :n])
         np.testing.assert_allclose(found["soft"], np.full((3, n), 1 / n), rtol=CLOSE)
         np.testing.assert_allclose(found["mean"], np.ones(3), rtol=CLOSE)
         np.testing.assert_allclose(found["logs"], np.full(3, 1 + np.log(n)), rtol=CLOSE)
-        assert found["best"].tolist() == [0, 0, 0]
+        assert found["best"].tolist() == [0, 0, 0] and not found["spread"].any()
 
 
 def test_dyn_03_results_keep_their_numbers() -> None:

@@ -26,6 +26,7 @@ from frontends.onnx.onnx_models import (
 
 from photic.base.errors import PhoticError
 from photic.frontends.onnx.errors import OnnxCorrupt, OnnxInput, OnnxType
+from photic.frontends.onnx.model import as_model
 from photic.frontends.onnx.reader import read_bytes, read_model
 
 SECONDS, BYTES = 5.0, 100 << 20  # of the processor and of memory; a refusal may take no more
@@ -137,11 +138,12 @@ def test_a_weight_of_no_known_type_is_refused(code: int) -> None:
         read(proto)
 
 
-def test_an_input_of_no_known_type_is_refused() -> None:
+@pytest.mark.parametrize(("code", "error"), [(0, OnnxCorrupt), (99, OnnxType)])
+def test_an_input_of_no_known_type_is_refused(code: int, error: type[PhoticError]) -> None:
     proto = relu()
-    proto.graph.input[0].type.tensor_type.elem_type = 99
-    with pytest.raises(OnnxType, match="'x'"):
-        read(proto)
+    proto.graph.input[0].type.tensor_type.elem_type = code
+    with pytest.raises(error, match="'x'"):
+        as_model(read(proto), None, None)
 
 
 def test_a_sparse_weight_of_few_numbers_and_a_huge_shape_is_refused() -> None:
