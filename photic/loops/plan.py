@@ -148,9 +148,9 @@ def _is_dear(choice: Choice, value: Expr, constants: frozenset[str]) -> bool:
     if not isinstance(access, Access) or lanes is None:
         return True
     steps = (coefficient_of(place_of(access), axis) for axis in form.bound(choice.store))
-    is_far = any(isinstance(n, int) and n * value.dtype.bytes >= PAGE_BYTES for n in steps)
-    is_laid = access.buffer.name in constants
-    return _access_cost(access, lanes, choice.width, constants) > 1 or (is_far and not is_laid)
+    nearest = min((abs(n) for n in steps if isinstance(n, int) and n), default=0)
+    is_far = nearest * value.dtype.bytes >= PAGE_BYTES and access.buffer.name not in constants
+    return _access_cost(access, lanes, choice.width, constants) > 1 or is_far
 
 
 @lru_cache(maxsize=MANY)
