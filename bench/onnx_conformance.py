@@ -49,6 +49,12 @@ FAILURES = (
     *(PhoticError, AssertionError, ArithmeticError, AttributeError, LookupError, MemoryError),
     *(NotImplementedError, OSError, RuntimeError, TypeError, ValueError),
 )
+# tests that fail because the numbers that they expect were rounded on the way to them
+ROUNDED = {
+    "test_attention_4d_causal_fp16_expanded": "Softmax adds halves in float32, there in halves",
+    "test_dft_inverse": "what is 0 comes out as 3e-15 here, there as 1.9e-7",
+    "test_dft_inverse_opset19": "what is 0 comes out as 3e-15 here, there as 1.9e-7",
+}
 TRAINING_FLAG = 2  # the place of Dropout's input that turns sampling on
 
 
@@ -219,7 +225,8 @@ def report(outcomes: list[Outcome], show: bool) -> None:
         print(f"  out of scope: {reason}: {count}")
     failed = [one for one in outcomes if one.state == "failed"]
     for one in failed if show else []:
-        print(f"  {one.name}: {' '.join(one.reason.split())[:REASON_LETTERS]}")
+        reason = ROUNDED.get(one.name) or " ".join(one.reason.split())[:REASON_LETTERS]
+        print(f"  {one.name}: {reason}")
 
 
 def fallen(outcomes: list[Outcome]) -> list[str]:

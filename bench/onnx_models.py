@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,7 @@ CHOSEN = (
 )
 SPEECH = "silero_vad/data/{}.onnx"
 SEQUENCE, STEPS = "silero_vad_16k_sequence", 30  # the detector of whole stretches: a second
+SEVERAL, VOICES = "silero_vad_16k_op15", {"batch": (1, 4), "sequence": 576}
 MILLISECONDS, MEGABYTE = 1e3, 1e6
 
 Feeds = Mapping[str, Any]
@@ -58,6 +59,7 @@ class Workload:
     name: str
     data: Callable[[], bytes]
     feeds: Callable[[], Feeds]
+    dims: Mapping[str, Any] = field(default_factory=dict)  # ranges that its sizes may have
 
 
 def speech(file: str) -> Workload:
@@ -67,19 +69,20 @@ def speech(file: str) -> Workload:
         step = np.ascontiguousarray(real.speech()[None, 10240 : 10240 + 576])
         return {"input": step, "state": np.zeros((2, 1, 128), np.float32), **DETECTORS[file]}
 
-    return Workload(file, lambda: real.member(real.SILERO, SPEECH.format(file)), feeds)
+    dims = VOICES if file == SEVERAL else {}
+    return Workload(file, lambda: real.member(real.SILERO, SPEECH.format(file)), feeds, dims)
 
 
 def workloads() -> Iterator[Workload]:
     """All of them; the largest come last."""
     for case in CASES:
-        yield Workload(case.name, case.data, case.feeds)
+        yield Workload(case.name, case.data, case.feeds, case.dims)
     for file in DETECTORS:
         yield speech(file)
     data = functools.partial(real.member, real.SILERO, SPEECH.format(SEQUENCE))
-    yield Workload(SEQUENCE, data, lambda: stretch(STEPS))
-    for name, (data, feeds, _) in TEXTS.items():
-        yield Workload(name, data, feeds)
+    yield Workload(SEQUENCE, data, lambda: stretch(STEPS), {"sequence_length": (1, 64)})
+    for name, (data, feeds, dims) in TEXTS.items():
+        yield Workload(name, data, feeds, dims)
     yield Workload("kokoro", real.kokoro, voice)
 
 
@@ -137,13 +140,8 @@ def peers_of(arguments: argparse.Namespace) -> Sequence[str]:
 def compiled(path: Path, feeds: Feeds, arguments: argparse.Namespace) -> tuple[Entrant, float]:
     """photic's program for these shapes, and the seconds it took."""
     start = time.perf_counter()
-    sizes = {
-        f"{name}_{axis}": extent
-        for name, one in feeds.items()
-        for axis, extent in enumerate(one.shape)
-    }
     try:
-        model = load(path, sizes)
+        model = load(path, sizes_of_feeds(feeds))
     except OnnxSegments:
         return Entrant("photic session", path, feeds), 0.0
     program = model.compile(search=arguments.search, precision=arguments.precision)
@@ -151,6 +149,15 @@ def compiled(path: Path, feeds: Feeds, arguments: argparse.Namespace) -> tuple[E
     saved = path.with_suffix(".photic")
     program.save(saved)
     return Entrant("photic", saved, {one.key: feeds[one.name] for one in model.inputs}), seconds
+
+
+def sizes_of_feeds(feeds: Feeds) -> dict[str, int]:
+    """Every size of a model, as it is fed."""
+    return {
+        f"{name}_{axis}": extent
+        for name, one in feeds.items()
+        for axis, extent in enumerate(one.shape)
+    }
 
 
 def row(

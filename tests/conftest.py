@@ -1,5 +1,8 @@
 """What holds for every test: a cache of its own, repeatable randomness, named gaps.
 
+Where processes share the tests, NumPy and torch keep to one thread each: threads that wait for
+cores that another process has make both slower. Programs of photic use all cores, as ever.
+
 Without PHOTIC_CACHE in the environment, tests share one temporary cache folder per run, so that
 they neither read nor fill the user's. Tests with a real model (``-m model``) keep the user's cache,
 because a model is fetched once, not once per run.
@@ -12,12 +15,14 @@ import importlib.util
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from hypothesis import settings
 from longest import longest_first
 
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 PEERS = ("torch", "transformers")
 YOUNG_OBJECTS = 20_000  # that are made before garbage is looked for; 700 takes a tenth of the time
 
@@ -29,7 +34,10 @@ _made_folder = pytest.StashKey[str]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Workers of pytest-xdist inherit the variable, and so the folder, from their parent."""
+    """Workers of pytest-xdist inherit variables, and so the cache's folder, from their parent."""
+    if config.getoption("numprocesses", None):
+        for name in THREADS:
+            os.environ.setdefault(name, "1")
     with_models = "not model" not in (config.option.markexpr or "")
     if "PHOTIC_CACHE" not in os.environ and not with_models:
         config.stash[_made_folder] = tempfile.mkdtemp(prefix="photic-tests-")
@@ -54,9 +62,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """Thousands of tests with their cases stay to the end: they are never garbage."""
+    _keep_what_is_left()
+    gc.set_threshold(YOUNG_OBJECTS)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _nothing_is_looked_through_twice() -> Iterator[None]:
+    """What a file of tests leaves behind stays to the end too: modules, tables, cached results."""
+    yield
+    _keep_what_is_left()
+
+
+def _keep_what_is_left() -> None:
     gc.collect()
     gc.freeze()
-    gc.set_threshold(YOUNG_OBJECTS)
 
 
 @pytest.fixture

@@ -66,6 +66,8 @@ def rope_pairs(x: Value, cos: Value, sin: Value) -> Tensor:
 
 def _rotary(x: Value, cos: Value, sin: Value) -> tuple[Tensor, Tensor, Tensor]:
     value = as_float(x, "rope")
+    if not value.ndim:
+        raise BadArgument(op="rope", argument="rank of x", given=0, expected="an axis of pairs")
     wide = value.astype(accumulated(value.dtype))
     return wide, in_dtype_of(wide, cos), in_dtype_of(wide, sin)
 

@@ -314,6 +314,7 @@ OFFSET_BAGS = cases(
     [whole(9, low=0, high=7), floats(7, 3), exactly([0, 3, 3, 8])],
     [whole(5, low=0, high=7), floats(7, 1), exactly([0])],
     [whole(2, low=0, high=7), floats(7, 3), exactly([0, 2, 2])],
+    [whole(2049, low=0, high=7), floats(7, 3), exactly([0, 3, 3, 8])],
 )
 
 BAGS = (
@@ -341,8 +342,9 @@ BAGS = (
         ],
         by_torch(lambda torch, *given: [offset_bag(mode)(torch, *given) for mode in MODES]),
         OFFSET_BAGS,
-        atol=1e-5,
-        why="sums of a few numbers",
+        rtol=ROUNDINGS,
+        scale=lambda index, table, offsets: [np.asarray(float(index.size))] * 3,
+        why="sums of as many numbers as there are indices",
         sizes=("n", "7 3", "4"),
         is_peer=True,
         gradient="almost everywhere",

@@ -241,7 +241,7 @@ def standard(name: str, oracle: Callable[..., Any], first: int) -> Entry:
         of_shape((3, 4), (1, 20), low=-2.0, high=2.0),
         (*NUMBERS, "bool"),
         rtol=2.0**-17,
-        scale=lambda x: (np.abs(oracle(np.abs(x), 1)).max() + 1.0,) * 3,
+        scale=lambda x: (np.abs(oracle(np.abs(x), 1)).max(initial=0) + 1.0,) * 3,
         why=RUNNING,
         result_dtype=summed,
         onnx=("CumSum",) if "sum" in name else ("CumProd",),

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import photic as ph
+from photic.codegen.dialect import Dialect
 from photic.compiler.compile import prepared
 from photic.forms.candidate_check import Right, check
 from photic.ir.graph import Graph
@@ -45,10 +46,12 @@ def text_of(graph: Graph, architecture: str) -> str:
     return parted(make_artifact(graph, target).source)[0]
 
 
-def winner_texts(outputs: Mapping[str, ph.Tensor], architecture: str) -> Iterator[str]:
+def winner_texts(
+    outputs: Mapping[str, ph.Tensor], architecture: str, dialect: Dialect = DIALECT
+) -> Iterator[str]:
     """The kernels of the winners of each group."""
     for work, candidate in winners(outputs, MACHINES[architecture]):
-        yield parted(source_of(candidate, work, DIALECT).text)[0]
+        yield parted(source_of(candidate, work, dialect).text)[0]
 
 
 def winners(

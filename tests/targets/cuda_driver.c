@@ -1,7 +1,8 @@
-// NVIDIA's driver as far as the cuda target calls it, on a processor. Machine code is the name of a
-// library, whose kernels run at once. Memory ends at a page that may not be touched; before it, at
-// the end of a buffer that is no multiple of 256 bytes, lie guard bytes that are looked at when it
-// is freed. What a copy may not touch is refused, and so is all in a thread without a context.
+// NVIDIA's driver as far as the cuda target calls it, on a processor; with HIP, AMD's, whose names
+// stand before as macros. Machine code is the name of a library, whose kernels run at once. Memory
+// ends at a page that may not be touched; before it, at the end of a buffer that is no multiple of
+// 256 bytes, lie guard bytes that are looked at when it is freed. What a copy may not touch is
+// refused, and so is all in a thread without a context.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -31,10 +32,21 @@ int cuDeviceGet(int *device, int number) { return *device = number, OK; }
 int cuDeviceGetName(char *name, int size, int device) {
   return snprintf(name, size, "a processor in place of a device"), OK;
 }
+#ifdef HIP
+enum { UNITS = 63, L2_BYTES = 19 };
+int hipGetDevicePropertiesR0600(char *properties, int device) {
+  return strcpy(properties + 1160, "gfx90a:sramecc+:xnack-"), OK;
+}
+int cuCtxSetCurrent(int device) { return current = device == 0 ? CONTEXT : 0, OK; }
+#else
+enum { UNITS = 16, L2_BYTES = 38 };
+int cuDevicePrimaryCtxRetain(void **context, int device) { return *context = CONTEXT, OK; }
+int cuCtxSetCurrent(void *context) { return current = context, OK; }
+#endif
 int cuDeviceGetAttribute(int *value, int attribute, int device) {
   switch (attribute) {
-    case 16: return *value = 2, OK;         // multiprocessors
-    case 38: return *value = 1 << 20, OK;   // bytes of the L2 cache
+    case UNITS: return *value = 2, OK;
+    case L2_BYTES: return *value = 1 << 20, OK;
     case 75: return *value = 8, OK;         // compute capability
     case 76: return *value = 0, OK;
   }
@@ -42,8 +54,6 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
 }
 int cuDeviceTotalMem_v2(size_t *bytes, int device) { return *bytes = photic_most_bytes, OK; }
 int cuDriverGetVersion(int *version) { return *version = 12040, OK; }
-int cuDevicePrimaryCtxRetain(void **context, int device) { return *context = CONTEXT, OK; }
-int cuCtxSetCurrent(void *context) { return current = context, OK; }
 int cuGetErrorString(int status, const char **text) {
   *text = status == NO_CONTEXT ? "no context" : status == NOT_FOUND ? "not found" : "invalid value";
   return OK;

@@ -23,15 +23,6 @@ static inline double __dsqrt_rn(double a) { return __builtin_sqrt(a); }
 static inline int __clzll(long long a) {
   return a ? __builtin_clzll((unsigned long long)a) : 64;
 }
-static inline unsigned short half_of(float v) {
-  union { _Float16 value; unsigned short bits; } u = {(_Float16)v};
-  return u.bits;
-}
-static inline float single_of(unsigned short v) {
-  union { unsigned short bits; _Float16 value; } u = {v};
-  return (float)u.value;
-}
-
 template <class T, T... I> struct photic_numbers {};
 template <class... A, int... I>
 static void photic_call(void (*kernel)(A...), void **given, photic_numbers<int, I...>) {

@@ -23,16 +23,16 @@ extern "C" void run_{name}(void **given, unsigned groups, unsigned group, int ba
 }}"""
 
 
-def compiled(text: str) -> Path:
-    """The library of a text's kernels; each is ``run_`` and its name."""
+def compiled(text: str, more: str = "") -> Path:
+    """The library of a text's kernels; each is ``run_`` and its name. ``more`` stands before."""
     runs = [RUN.format(name=name) for name in KERNEL.findall(text)]
     header = (HERE / "cuda_on_cpu.h").read_text(encoding="utf-8")
-    return build_kernels("\n".join([header, text, *runs]), flags=FLAGS)
+    return build_kernels("\n".join([header, more, text, *runs]), flags=FLAGS)
 
 
-def library_of(text: str) -> ctypes.CDLL:
+def library_of(text: str, more: str = "") -> ctypes.CDLL:
     """A text, loaded."""
-    return load_library(compiled(text))
+    return load_library(compiled(text, more))
 
 
 def machine_code(text: str, architecture: str) -> bytes:
@@ -40,17 +40,16 @@ def machine_code(text: str, architecture: str) -> bytes:
     return str(compiled(text)).encode() + b"\0"
 
 
-def stand_in() -> ctypes.CDLL:
-    """The driver."""
-    found = load_library(build_runtime((HERE / "cuda_driver.c").read_text(encoding="utf-8")))
-    assert found.cuInit(0) == 0
-    return found
+def stand_in(before: str = "") -> ctypes.CDLL:
+    """The driver; ``before`` is text before its own."""
+    text = (HERE / "cuda_driver.c").read_text(encoding="utf-8")
+    return load_library(build_runtime(before + text))
 
 
 def use(monkeypatch: pytest.MonkeyPatch) -> ctypes.CDLL:
     """The cuda target runs on it; what was opened before is found again afterwards."""
     found = stand_in()
-    monkeypatch.setattr(driver, "loaded", lambda: found)
+    monkeypatch.setattr(driver, "loaded", lambda _: found)
     monkeypatch.setattr(device, "machine_code", machine_code)
     for module in (device, facts):
         monkeypatch.setattr(module, "version", lambda: "none, a processor stands in")

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -195,7 +196,8 @@ def unopened() -> Iterator[None]:
 
 @pytest.fixture
 def without_driver(unopened: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(driver, "LIBRARY", "libcuda-that-is-not-there.so.1")
+    absent = replace(driver.CUDA, library="libcuda-that-is-not-there.so.1")
+    monkeypatch.setattr(facts, "CUDA", absent)
 
 
 def test_without_a_driver_the_target_says_that_no_device_was_found(without_driver: None) -> None:
@@ -214,7 +216,7 @@ def test_a_driver_without_a_device_says_so(unopened: None, stand_in: ctypes.CDLL
     number(stand_in, "devices").value = 0
     try:
         with pytest.raises(CudaMissing, match="knows of none"):
-            driver.device(0)
+            driver.CUDA.device(0)
     finally:
         number(stand_in, "devices").value = 1
 
@@ -228,7 +230,7 @@ def test_without_nvrtc_the_extra_is_named(unopened: None, monkeypatch: pytest.Mo
 
 def test_what_the_driver_refuses_is_an_error_with_its_words(stand_in: ctypes.CDLL) -> None:
     with facts.in_context(), pytest.raises(CudaFailed, match=r"P332.*cuModuleLoadData.*invalid"):
-        driver.module_of(facts.opened().context, b"not there\0")
+        driver.CUDA.module_of(facts.opened().context, b"not there\0")
 
 
 def test_a_forked_process_is_told_that_it_cannot() -> None:

@@ -10,6 +10,7 @@ from targets.cuda_cases import MACHINES, text_of, winner_texts
 import photic as ph
 from bench.workloads import matmul, naive_attention
 from photic import nn
+from photic.codegen.dialect import Dialect
 from photic.ir.graph import Graph
 from photic.targets.cuda import compiler
 from photic.targets.cuda.compiler import Resources, resources
@@ -69,7 +70,7 @@ def test_a_convolutional_net_compiles() -> None:
     require_no_spills(resources(text_of(images(), "sm_80"), "sm_80"))
 
 
-def functions(lanes: int, dtypes: tuple[str, ...]) -> str:
+def functions(lanes: int, dtypes: tuple[str, ...], dialect: Dialect = DIALECT) -> str:
     """One kernel that calls every function for numbers of these dtypes."""
     needs, cases = set[tuple[str, str, int]](), []
     for number, one in enumerate(on_device.functions()):
@@ -81,7 +82,7 @@ def functions(lanes: int, dtypes: tuple[str, ...]) -> str:
         memory = ("load_part", "load_masked", "store_part", "gather", "load_even", "reverse")
         needs |= {(operation, dtype, lanes) for operation in memory if lanes > 1}
     body = KERNEL.format(lanes=lanes, cases="\n".join(cases))
-    return f"{DIALECT.head}\n{DIALECT.prelude(frozenset(needs))}\n{body}"
+    return f"{dialect.head}\n{dialect.prelude(frozenset(needs))}\n{body}"
 
 
 @pytest.mark.parametrize("lanes", [1, 2, 4])

@@ -19,7 +19,7 @@ from photic.frontends.onnx.bodies import standard_body
 from photic.frontends.onnx.call import Call, Facts, Op, Unread
 from photic.frontends.onnx.errors import OnnxInput, OnnxNode, OnnxUnsupported
 from photic.frontends.onnx.folding import folded
-from photic.frontends.onnx.kinds import Kind
+from photic.frontends.onnx.kinds import KIND, Kind
 from photic.frontends.onnx.records import Constant, Function, Graph, Model, Node, Reference
 from photic.frontends.onnx.registry import NAMES, entry_of
 from photic.frontends.onnx.schemas import result_kinds
@@ -29,6 +29,8 @@ from photic.tensor.tensor import Tensor
 MOST_NODES = 1_000_000  # of one import, bodies of functions and of unrolled loops included
 MOST_ELEMENTS = 1 << 38  # of one result; a terabyte of single numbers
 DEEPEST_CALLS = 64  # functions that call functions
+HALVES = (KIND["float16"], KIND["bfloat16"])
+LONG_SUMS = {("", "Attention")}  # whose bodies would round scores and weights to halves
 
 Scope = ChainMap[str, Value]
 
@@ -206,9 +208,9 @@ def _results(call: Call) -> list[Value | None]:
     entry = entry_of(node.domain, node.op, call.version)
     if entry is not None:
         return _by_entry(entry, call)
-    body = standard_body(call)
-    if body is not None:
-        return call_function(body, call)
+    by_body = _by_body(call)
+    if by_body is not None:
+        return by_body
     known = NAMES.get((node.domain, node.op))
     expected = f"{node.op} from version {known} on" if known else _alike(node)
     raise OnnxUnsupported(
@@ -253,6 +255,26 @@ def _typed(raw: object, kind: Kind | None, wraps: bool) -> Value | None:
 
 
 # --- functions ------------------------------------------------------------------------------
+
+
+def _by_body(call: Call) -> list[Value | None] | None:
+    """By the standard's own body; one of long sums computes halves in float32, rounded once."""
+    kind, wide = call.value(0).kind if call.has(0) else None, call
+    is_rounded = kind in HALVES and (call.node.domain, call.node.op) in LONG_SUMS
+    if is_rounded:
+        wide = replace(call, inputs=tuple(_in(one, kind, KIND["float32"]) for one in call.inputs))
+    body = standard_body(wide)
+    if body is None:
+        return None
+    results = call_function(body, wide)
+    return [_in(one, KIND["float32"], kind) for one in results] if is_rounded else results
+
+
+def _in(value: Value | None, given: Kind | None, wanted: Kind | None) -> Value | None:
+    """Values of a kind in another one; all else as it is."""
+    if value is None or wanted is None or value.kind is not given:
+        return value
+    return Value(value.tensor.astype(wanted.carrier), wanted)
 
 
 def call_function(function: Function, call: Call) -> list[Value | None]:

@@ -137,12 +137,15 @@ def prelude(needs: frozenset[Need]) -> str:
     return prelude_with("", needs)
 
 
-def prelude_with(package: str, needs: frozenset[Need]) -> str:
-    """As `prelude`; the sections of another package's numerics_*.h are tried before these."""
+def prelude_with(packages: str, needs: frozenset[Need]) -> str:
+    """As `prelude`; the sections of other packages' numerics_*.h are tried before these, in order.
+
+    `packages` are names with spaces between.
+    """
     order: list[Need] = []
     texts: dict[Need, str] = {}
     for need in sorted(needs):
-        _visit(package, need, order, texts)
+        _visit(packages, need, order, texts)
     types = {need[1:] for need in needs}
     for text in texts.values():
         types |= {(dtype, int(lanes)) for dtype, lanes in _TYPE.findall(text)}
@@ -163,34 +166,40 @@ def function(need: Need) -> str:
     return f"{operation}_{dtype}x{lanes}"
 
 
-def _visit(package: str, need: Need, order: list[Need], texts: dict[Need, str]) -> None:
+def _visit(packages: str, need: Need, order: list[Need], texts: dict[Need, str]) -> None:
     """Append what `need` uses, then `need`, to `order`; `texts` holds all that was begun."""
     if need in texts or need[0] == "type":
         return
-    texts[need] = text = _instance(package, need)
+    texts[need] = text = _instance(packages, need)
     used = {(name, dtype, int(lanes)) for name, dtype, lanes in _CALL.findall(text)}
     for other in sorted(used - {need}):
-        _visit(package, other, order, texts)
+        _visit(packages, other, order, texts)
     order.append(need)
 
 
 @cache
-def _instance(package: str, need: Need) -> str:
+def _instance(packages: str, need: Need) -> str:
     operation, dtype, lanes = need
-    text = _template(package, operation, dtype, lanes)
+    text = _template(packages, operation, dtype, lanes)
     if text is None:
         raise KeyError(f"no C function {function(need)}")
     values = _holes(operation, dtype, lanes)
     return _HOLE.sub(lambda hole: values[hole[1]], text)
 
 
-def _template(package: str, operation: str, dtype: str, lanes: int) -> str | None:
+def _template(packages: str, operation: str, dtype: str, lanes: int) -> str | None:
+    own = _fitting(_sections_of(packages), operation, dtype, lanes)
     source = operation.removeprefix("cast_")
-    if source != operation and (source == dtype or (source, dtype) in CAST_THROUGH):
+    is_routed = source == dtype or (source, dtype) in CAST_THROUGH
+    if own is None and source != operation and is_routed:
         return _routed_cast(source, dtype)
+    return own or _fitting(_sections(), operation, dtype, lanes)
+
+
+def _fitting(sections: tuple[Section, ...], operation: str, dtype: str, lanes: int) -> str | None:
     fits = (
         section.text
-        for section in (*(_sections_of(package) if package else ()), *_sections())
+        for section in sections
         if operation in section.operations
         and dtype in section.dtypes
         and _lanes_fit(section.lanes, LANES[dtype].bits, lanes)
@@ -266,17 +275,17 @@ def _sections() -> tuple[Section, ...]:
 
 
 @cache
-def _sections_of(package: str) -> tuple[Section, ...]:
-    """The sections of a package's template files."""
-    folder = files(package)
-    names = sorted(
-        entry.name
-        for entry in folder.iterdir()
-        if entry.name.startswith("numerics_") and entry.name.endswith(".h")
-    )
-    return tuple(
-        section for name in names for section in _parse((folder / name).read_text("utf-8"))
-    )
+def _sections_of(packages: str) -> tuple[Section, ...]:
+    """The sections of packages' template files, in the order of their names."""
+    found = []
+    for folder in map(files, packages.split()):
+        names = sorted(
+            entry.name
+            for entry in folder.iterdir()
+            if entry.name.startswith("numerics_") and entry.name.endswith(".h")
+        )
+        found += [one for name in names for one in _parse((folder / name).read_text("utf-8"))]
+    return tuple(found)
 
 
 def _parse(text: str) -> list[Section]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from photic.targets.cuda.errors import CudaFailed, CudaMissing
+from photic.targets.cuda.errors import CudaFailed, CudaMissing, Refused
 
 SYSTEM_NAMES = ("libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12")
 REFUSED = 6  # NVRTC_ERROR_COMPILATION
@@ -46,10 +46,6 @@ class Resources:
     registers: int
     stack_bytes: int
     spilled_bytes: int
-
-
-class Refused(Exception):
-    """NVRTC ended with an error; the argument is what it said."""
 
 
 def machine_code(text: str, architecture: str) -> bytes:

@@ -1,107 +1,149 @@
-"""NVIDIA's driver, called through its C interface: what is asked of it, and its refusals as errors.
+"""A driver as NVIDIA's is, called through its C interface: what is asked, and refusals as errors.
 
 Knows no program: memory, modules, kernels and a queue on the one device that is used, the first
-that the driver shows (CUDA_VISIBLE_DEVICES is the driver's own variable).
+that the driver shows (CUDA_VISIBLE_DEVICES is the driver's own variable). AMD's has the same
+functions by other names, so that a ``Driver`` says what its are called.
 """
 
 from __future__ import annotations
 
 import ctypes
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
+from photic.base.errors import PhoticError
 from photic.targets.cuda.errors import CudaFailed, CudaMissing
 from photic.targets.errors import TooLarge
 
-LIBRARY = "libcuda.so.1"
-OUT_OF_MEMORY, NO_DEVICE = 2, 100  # of the driver's statuses
+OUT_OF_MEMORY, NO_DEVICE = 2, 100  # of the drivers' statuses
 MOST_GROUPS = 2**31 - 1  # of a launch
 SCRATCH_BYTES = 2**28  # of all work-items together; items take turns where this is not enough
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Driver:
+    """A library with CUDA's functions; ``names`` has those that are called otherwise there.
+
+    ``missing`` is the error for what is not here, given ``problem``; ``failed`` that for what is
+    refused, given ``call`` and ``problem``. ``maker`` stands before "driver" in both.
+    """
+
+    library: str
+    maker: str
+    missing: Callable[..., PhoticError]
+    failed: Callable[..., PhoticError]
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    def function(self, name: str) -> Callable[..., int]:
+        """A function by CUDA's name. Raises ``missing``."""
+        found: Callable[..., int] = getattr(loaded(self), self.names.get(name, name))
+        return found
+
+    def call(self, name: str, *arguments: object) -> None:
+        """Call a function by CUDA's name. Raises ``failed``, TooLarge, ``missing``."""
+        status = self.function(name)(*arguments)
+        if status == OUT_OF_MEMORY:
+            raise TooLarge(what="a buffer on the device", given="too many", expected="what is left")
+        if status:
+            called = self.names.get(name, name)
+            raise self.failed(call=called, problem=_text(self, loaded(self), status))
+
+    def number(self, name: str, *arguments: object) -> int:
+        """What a function puts where its first argument says."""
+        found = ctypes.c_uint64()
+        self.call(name, ctypes.byref(found), *arguments)
+        return found.value
+
+    def nothing(self) -> PhoticError:
+        """The error that says that there is no device."""
+        return self.missing(problem=f"no device was found: the {self.maker} driver knows of none")
+
+    # --- a device ---------------------------------------------------------------------------
+
+    def device(self, number: int) -> int:
+        """The handle of a device; a driver without any raises ``missing``."""
+        if number >= self.number("cuDeviceGetCount"):
+            raise self.nothing()
+        return self.number("cuDeviceGet", number)
+
+    def device_name(self, handle: int) -> str:
+        """What its maker calls it."""
+        text = ctypes.create_string_buffer(256)
+        self.call("cuDeviceGetName", text, len(text), handle)
+        return text.value.decode(errors="replace")
+
+    def device_number(self, attribute: int, handle: int) -> int:
+        """An attribute by its number in the driver's interface."""
+        return self.number("cuDeviceGetAttribute", attribute, handle)
+
+    def device_bytes(self, handle: int) -> int:
+        """Its memory."""
+        return self.number("cuDeviceTotalMem_v2", handle)
+
+    def version(self) -> int:
+        """The version that the driver serves, as a number of its own kind."""
+        return self.number("cuDriverGetVersion")
+
+    def use_context(self, context: int) -> None:
+        """What the calling thread does next is done there."""
+        self.call("cuCtxSetCurrent", ctypes.c_void_p(context))
+
+    # --- memory and programs ----------------------------------------------------------------
+
+    def new_memory(self, context: int, count: int) -> Memory:
+        """So many bytes. Raises TooLarge."""
+        size = max(1, count)
+        made = Memory(self.number("cuMemAlloc_v2", ctypes.c_size_t(size)), size)
+        self.end_with(made, context, "cuMemFree_v2", made.address)
+        return made
+
+    def module_of(self, context: int, code: bytes) -> Module:
+        """Machine code, loaded."""
+        made = Module(self, self.number("cuModuleLoadData", code))
+        self.end_with(made, context, "cuModuleUnload", made.handle)
+        return made
+
+    def end_with(self, one: object, context: int, name: str, handle: int) -> None:
+        """What ``handle`` stands for is given back with an object of ours; not when all ends."""
+        functions = self.function("cuCtxSetCurrent"), self.function(name)
+        weakref.finalize(one, _end, *functions, context, handle).atexit = False
+
+
+CUDA = Driver("libcuda.so.1", "NVIDIA", CudaMissing, CudaFailed)
+
+
 @cache
-def loaded() -> ctypes.CDLL:
-    """The driver, ready to be called. Raises CudaMissing."""
+def loaded(driver: Driver) -> ctypes.CDLL:
+    """The driver's library, ready to be called. Raises ``missing``."""
     try:
-        found = ctypes.CDLL(LIBRARY)
+        found = ctypes.CDLL(driver.library)
     except OSError as error:
-        problem = f"no device was found, as there is no NVIDIA driver here ({error})"
-        raise CudaMissing(problem=problem) from None
-    status = found.cuInit(0)
+        problem = f"no device was found, as there is no {driver.maker} driver here ({error})"
+        raise driver.missing(problem=problem) from None
+    status = getattr(found, driver.names.get("cuInit", "cuInit"))(0)
     if status == NO_DEVICE:
-        raise CudaMissing(problem="no device was found: the NVIDIA driver knows of none")
+        raise driver.nothing()
     if status:
-        raise CudaMissing(problem=f"the NVIDIA driver does not start ({_text(found, status)})")
+        said = _text(driver, found, status)
+        raise driver.missing(problem=f"the {driver.maker} driver does not start ({said})")
     return found
 
 
-def call(name: str, *arguments: object) -> None:
-    """A function of the driver by its name. Raises CudaFailed, TooLarge, CudaMissing."""
-    status = getattr(loaded(), name)(*arguments)
-    if status == OUT_OF_MEMORY:
-        raise TooLarge(what="a buffer on the device", given="too many", expected="what is left")
-    if status:
-        raise CudaFailed(call=name, problem=_text(loaded(), status))
-
-
-def _text(found: ctypes.CDLL, status: int) -> str:
-    said = ctypes.c_char_p()
-    found.cuGetErrorString(status, ctypes.byref(said))
+def _text(driver: Driver, found: ctypes.CDLL, status: int) -> str:
+    said, name = ctypes.c_char_p(), "cuGetErrorString"
+    getattr(found, driver.names.get(name, name))(status, ctypes.byref(said))
     return (said.value or b"?").decode(errors="replace") + f", status {status}"
 
 
-def _number(name: str, *arguments: object) -> int:
-    """What a function puts where its first argument says."""
-    found = ctypes.c_uint64()
-    call(name, ctypes.byref(found), *arguments)
-    return found.value
+def _end(use: Callable[..., int], give_back: Callable[..., int], context: int, handle: int) -> None:
+    """Called from any thread, at any time: nobody would hear of a refusal."""
+    use(ctypes.c_void_p(context))
+    give_back(ctypes.c_void_p(handle))
 
 
-# --- a device -------------------------------------------------------------------------------
-
-
-def device(number: int) -> int:
-    """The handle of a device; a driver without any raises CudaMissing."""
-    if number >= _number("cuDeviceGetCount"):
-        raise CudaMissing(problem="no device was found: the NVIDIA driver knows of none")
-    return _number("cuDeviceGet", number)
-
-
-def device_name(handle: int) -> str:
-    """What its maker calls it."""
-    text = ctypes.create_string_buffer(256)
-    call("cuDeviceGetName", text, len(text), handle)
-    return text.value.decode(errors="replace")
-
-
-def device_number(attribute: int, handle: int) -> int:
-    """An attribute by its number in the driver's interface."""
-    return _number("cuDeviceGetAttribute", attribute, handle)
-
-
-def device_bytes(handle: int) -> int:
-    """Its memory."""
-    return _number("cuDeviceTotalMem_v2", handle)
-
-
-def driver_version() -> int:
-    """The CUDA version that the driver serves: 12040 is 12.4."""
-    return _number("cuDriverGetVersion")
-
-
-def context_of(handle: int) -> int:
-    """The context that all libraries of this process share."""
-    return _number("cuDevicePrimaryCtxRetain", handle)
-
-
-def use_context(context: int) -> None:
-    """What the calling thread does next is done there."""
-    call("cuCtxSetCurrent", ctypes.c_void_p(context))
-
-
-# --- memory and programs --------------------------------------------------------------------
+# --- what a driver gives ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -116,33 +158,8 @@ class Memory:
 class Module:
     """Machine code on the device, as long as somebody holds this."""
 
+    driver: Driver
     handle: int
-
-
-def new_memory(context: int, count: int) -> Memory:
-    """So many bytes. Raises TooLarge."""
-    size = max(1, count)
-    made = Memory(_number("cuMemAlloc_v2", ctypes.c_size_t(size)), size)
-    _end_with(made, context, "cuMemFree_v2", made.address)
-    return made
-
-
-def module_of(context: int, code: bytes) -> Module:
-    """Machine code, loaded."""
-    made = Module(_number("cuModuleLoadData", code))
-    _end_with(made, context, "cuModuleUnload", made.handle)
-    return made
-
-
-def _end_with(one: object, context: int, name: str, handle: int) -> None:
-    """What ``handle`` stands for is given back with an object of ours; not when all ends."""
-    weakref.finalize(one, _end, loaded(), context, name, handle).atexit = False
-
-
-def _end(found: ctypes.CDLL, context: int, name: str, handle: int) -> None:
-    """Called from any thread, at any time: nobody would hear of a refusal."""
-    found.cuCtxSetCurrent(ctypes.c_void_p(context))
-    getattr(found, name)(ctypes.c_void_p(handle))
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +177,8 @@ class Kernel:
     @classmethod
     def of(cls, module: Module, name: str, count: int, size_bytes: int) -> Kernel:
         """A kernel of a module, given nothing yet."""
-        function = _number("cuModuleGetFunction", ctypes.c_void_p(module.handle), name.encode())
+        handle = ctypes.c_void_p(module.handle)
+        function = module.driver.number("cuModuleGetFunction", handle, name.encode())
         buffers = [ctypes.c_uint64() for _ in range(count)]
         sizes = ctypes.create_string_buffer(size_bytes)
         rest = ctypes.c_uint64(), ctypes.c_int64(), ctypes.c_int64()
@@ -190,11 +208,15 @@ class Queue:
     shares_memory: bool = False
 
     def __post_init__(self) -> None:
-        self.stream = ctypes.c_void_p(_number("cuStreamCreate", 0))
-        _end_with(self, self.context, "cuStreamDestroy_v2", self.stream.value or 0)
+        self.stream = ctypes.c_void_p(self.driver.number("cuStreamCreate", 0))
+        self.driver.end_with(self, self.context, "cuStreamDestroy_v2", self.stream.value or 0)
+
+    @property
+    def driver(self) -> Driver:
+        return self.module.driver
 
     def new(self, count: int) -> Memory:
-        return new_memory(self.context, count)
+        return self.driver.new_memory(self.context, count)
 
     def view(self, address: int, count: int) -> Memory:
         raise AssertionError("the device does not share our memory")
@@ -217,7 +239,7 @@ class Queue:
         self._copy("cuMemcpyDtoDAsync_v2", to, origin, count)
 
     def _copy(self, name: str, target: int, source: int, count: int) -> None:
-        call(name, *map(ctypes.c_uint64, (target, source, count)), self.stream)
+        self.driver.call(name, *map(ctypes.c_uint64, (target, source, count)), self.stream)
 
     def byte(self, memory: Memory, start: int) -> int:
         found = ctypes.c_uint8()
@@ -229,7 +251,7 @@ class Queue:
     def launch(self, kernel: Kernel, groups: int) -> None:
         shape = (groups, 1, 1, self.group, 1, 1)
         function, arguments = ctypes.c_void_p(kernel.function), kernel.arguments()
-        call("cuLaunchKernel", function, *shape, 0, self.stream, arguments, None)
+        self.driver.call("cuLaunchKernel", function, *shape, 0, self.stream, arguments, None)
 
     def finish(self) -> None:
-        call("cuStreamSynchronize", self.stream)
+        self.driver.call("cuStreamSynchronize", self.stream)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from photic.loops.target import Machine
-from photic.targets.cuda import driver
 from photic.targets.cuda.compiler import version
+from photic.targets.cuda.driver import CUDA
 from photic.targets.cuda.errors import CudaMissing
 
 # Of the driver's interface (CUdevice_attribute).
@@ -56,21 +56,21 @@ def opened() -> Opened:
 
 @cache
 def _opened() -> Opened:
-    handle = driver.device(0)
+    handle = CUDA.device(0)
     major, minor, units, l2_bytes = (
-        driver.device_number(one, handle) for one in (MAJOR, MINOR, UNITS, L2_BYTES)
+        CUDA.device_number(one, handle) for one in (MAJOR, MINOR, UNITS, L2_BYTES)
     )
-    served = driver.driver_version()
+    served = CUDA.version()
     found = Facts(
-        device=driver.device_name(handle),
+        device=CUDA.device_name(handle),
         driver=f"CUDA {served // THOUSAND}.{served % THOUSAND // 10}",
         compiler=version(),
         architecture=f"sm_{major}{minor}",
         units=units,
-        memory_bytes=driver.device_bytes(handle),
+        memory_bytes=CUDA.device_bytes(handle),
         l2_bytes=l2_bytes,
     )
-    return Opened(driver.context_of(handle), found, os.getpid())
+    return Opened(CUDA.number("cuDevicePrimaryCtxRetain", handle), found, os.getpid())
 
 
 def facts() -> Facts:
@@ -98,5 +98,5 @@ def machine_of(units: int, l2_bytes: int) -> Machine:
 @contextmanager
 def in_context() -> Iterator[None]:
     """The calling thread uses the device of this process. Raises CudaMissing."""
-    driver.use_context(opened().context)
+    CUDA.use_context(opened().context)
     yield

@@ -1,5 +1,6 @@
-// The head of every text for CUDA: what the prelude needs of C++ in place of Clang's vectors.
-// It is C++ that any compiler takes, but for the two casts of half types, which are instructions.
+// The head of every text for CUDA, HIP and Metal: what the prelude needs of C++ in place of Clang's
+// vectors. It is C++ that any compiler takes once a dialect has said how it spells what is not:
+// casts of half types, roots, fused multiply-adds. PRIVATE is the memory of a work-item.
 
 // What the processor of a host could do is not what kernels are written for.
 #undef __aarch64__
@@ -15,12 +16,17 @@
 #define INSIDE inline __attribute__((always_inline))
 #define LANES static INSIDE
 typedef long long int64_t;
+#ifndef PRIVATE
+#define PRIVATE
+#endif
 
 // ---- numbers ------------------------------------------------------------------------------
 // Integers of a dtype's width for its bits, and a type that wraps for its sums.
 
 template <class T> struct number;
+#ifndef __METAL_VERSION__
 template <> struct number<double> { typedef long long bits; typedef double wide; };
+#endif
 template <> struct number<float> { typedef int bits; typedef float wide; };
 template <> struct number<long long> { typedef long long bits; typedef unsigned long long wide; };
 template <> struct number<int> { typedef int bits; typedef unsigned wide; };
@@ -30,10 +36,12 @@ template <> struct number<signed char> { typedef signed char bits; typedef unsig
 template <> struct number<unsigned char> { typedef signed char bits; typedef unsigned wide; };
 template <class T> using wide = typename number<T>::wide;
 
+#ifndef __METAL_VERSION__
 template <class R, class T> LANES R same_bits(T v) {
   union { T value; R bits; } u = {v};
   return u.bits;
 }
+#endif
 
 LANES int64_t floor_div(int64_t a, int64_t b) {
   return b == 0 ? 0 : a / b - ((a % b != 0) & ((a < 0) != (b < 0)));
@@ -63,6 +71,9 @@ LANES float single_of(unsigned short v) {
   asm("cvt.f32.f16 %0, %1;" : "=f"(single) : "h"(v));
   return single;
 }
+#elif !defined(__METAL_VERSION__)
+LANES unsigned short half_of(float v) { return same_bits<unsigned short>((_Float16)v); }
+LANES float single_of(unsigned short v) { return (float)same_bits<_Float16>(v); }
 #endif
 
 // ---- lanes --------------------------------------------------------------------------------
@@ -90,7 +101,7 @@ template <class T, int N> struct lanes {
 
   lanes() = default;
   INSIDE lanes(T value) { EACH_LANE at[i] = value; }
-  INSIDE T &operator[](int lane) { return at[lane]; }
+  INSIDE PRIVATE T &operator[](int lane) { return at[lane]; }
   INSIDE T operator[](int lane) const {
     T found = at[0];
     EACH_LANE found = i == lane ? at[i] : found;
@@ -142,7 +153,8 @@ template <class T, int N> struct lanes {
   }
 };
 
-template <class T, int N> LANES lanes<T, N> &operator+=(lanes<T, N> &a, lanes<T, N> b) {
+template <class T, int N>
+LANES PRIVATE lanes<T, N> &operator+=(PRIVATE lanes<T, N> &a, lanes<T, N> b) {
   return a = a + b;
 }
 
