@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import permutations
 
+from photic.forms.places import place_of
 from photic.ir import index as form
 from photic.ir.dim import Atom, Dim, Var, coefficient_of, product, substitute, var, variables
 from photic.ir.index import Access, Expr, Store
@@ -20,14 +21,6 @@ def merged(store: Store, kept: frozenset[str]) -> Store:
     while (pair := next(_pairs(store, kept), None)) is not None:
         store = _merged(store, *pair)
     return store
-
-
-def place_of(access: Access) -> Dim:
-    """Where an element lies in a buffer whose last index counts fastest."""
-    place: Dim = 0
-    for extent, index in zip(access.buffer.shape, access.index, strict=True):
-        place = place * extent + index
-    return place
 
 
 def _pairs(store: Store, kept: frozenset[str]) -> Iterator[tuple[Var, Var]]:

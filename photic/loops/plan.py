@@ -15,7 +15,8 @@ from functools import lru_cache
 from itertools import chain
 from typing import TypeAlias
 
-from photic.forms.merged_axes import merged, place_of
+from photic.forms.merged_axes import merged
+from photic.forms.places import place_of
 from photic.forms.rounding import unrounded
 from photic.ir import dim as dims
 from photic.ir import index as form
