@@ -33,7 +33,14 @@ from photic.language.pull import pull
 from photic.targets.cuda.compiler import Resources, resources, version
 from photic.tensor.compiling import graph_of
 
-ONNX = ("blazeface-front", "silero_vad_op18_ifless", "efficientnet-lite0", "minilm")
+ONNX = (
+    "blazeface-front",
+    "silero_vad_op18_ifless",
+    "efficientnet-lite0",
+    "minilm",
+    "focus",
+    "nsfw",
+)
 CONTEXT, CHUNK = 2048, 128  # tokens of SmolLM2
 
 Texts = Callable[[str], Iterable[str]]

@@ -13,14 +13,25 @@ import pytest
 TESTS = Path(__file__).resolve().parent
 # The longest first.
 LONGEST = (
-    "catalogue/test_catalogue_compiled_others.py",
-    "catalogue/test_catalogue_compiled.py",
     "catalogue/test_catalogue.py",
+    "catalogue/test_catalogue_compiled.py",
+    "catalogue/test_catalogue_compiled_others.py",
+    # With a real model: each as long as the others together.
+    "targets/test_cuda_nvrtc.py",
+    "model/test_gemma3.py",
+    "model/test_smollm2_answers.py",
+    "model/test_smollm2.py",
+    "nn/test_examples.py",
     "rules/test_sampler_folds.py",
+    "autograd/test_gradient_catalogue.py",
+    "targets/test_numerics.py",
     "fuzz/test_fuzz_first.py",
-    "fuzz/test_fuzz_second.py",
+    "catalogue/test_catalogue_kinds.py",
+    "catalogue/test_catalogue_mixed.py",
+    "rules/test_sampler_algebra.py",
     "rules/test_sampler_ranges.py",
     "search/test_space.py",
+    "tensor/test_decompositions.py",
 )
 _PLACES = {TESTS / name: place for place, name in enumerate(LONGEST)}
 

@@ -12,7 +12,9 @@ from photic.base.errors import BadArgument
 from photic.codegen.dialect import Dialect
 from photic.loops.target import Machine
 
-MODULES = {name: f"photic.targets.{name}.device" for name in ("c", "opencl", "cuda", "hip")}
+MODULES = {
+    name: f"photic.targets.{name}.device" for name in ("c", "opencl", "cuda", "hip", "metal")
+}
 
 
 class Threads(Protocol):

@@ -36,7 +36,7 @@ from photic.ir.graph import Graph
 # The largest size of one symbol, of each of two, three, ...: a product of all fits in memory.
 MOST = (2**14, 2**11, 2**7, 2**6, 2**4)
 OUTPUTS = 20  # of one compiled program
-COMPILED_FLOATS, COMPILED_OTHERS = 6, 2  # cases of an entry in float32, and in another dtype
+COMPILED_FIRST, COMPILED_OTHERS = 4, 1  # cases of an entry in its first dtype, and in another
 SHOWN = 8  # faults of one test
 
 
@@ -280,7 +280,7 @@ def _results_of(program: ph.Program, parts: Sequence[Built]) -> list[str]:
 def _cases_of(one: Built) -> list[Job]:
     entry, dtype = one.job.entry, one.job.dtype
     if not one.sizes:
-        others = [job for job in _chosen(entry, dtype) if job.number != one.job.number]
+        others = [job for job in jobs(entry, dtype) if job.number != one.job.number]
         return [one.job, *(job for job in others if alike(job) == alike(one.job))]
     return [job for job in jobs(entry, dtype) if sizes_of_case(job) is not None]
 
@@ -317,8 +317,9 @@ def floats_and_others() -> tuple[list[Job], list[Job]]:
 def _chosen(entry: Entry, dtype: str) -> list[Job]:
     """The cases of a dtype that are compiled with the sizes that they have."""
     every = jobs(entry, dtype)
-    found = some_of(every, COMPILED_FLOATS if dtype == "float32" else COMPILED_OTHERS)
-    if os.environ.get("CATALOGUE_EVERY_CASE") or dtype != compiled_dtypes(entry)[0]:
+    is_first = dtype == compiled_dtypes(entry)[0]
+    found = some_of(every, COMPILED_FIRST if is_first else COMPILED_OTHERS)
+    if os.environ.get("CATALOGUE_EVERY_CASE") or not is_first:
         return found
     # All cases with the axes that the entry names go through its program with symbolic sizes.
     named = [job.number for job in found if sizes_of_case(job) is not None]
@@ -329,6 +330,8 @@ def some_of(every: list[Job], count: int) -> list[Job]:
     """The first case, the last and those evenly between, ``count`` in all."""
     if len(every) <= count or os.environ.get("CATALOGUE_EVERY_CASE"):
         return every
+    if count == 1:
+        return every[:1]
     return [every[round(k * (len(every) - 1) / (count - 1))] for k in range(count)]
 
 

@@ -36,7 +36,9 @@ def batches(first: int, last: int) -> list[range]:
 
 
 def disagreements(
-    seeds: Sequence[int], change: Callable[[Compilation], None] = lambda state: None
+    seeds: Sequence[int],
+    change: Callable[[Compilation], None] = lambda state: None,
+    flags: tuple[str, ...] = (),
 ) -> list[str]:
     """What generated code does wrong on the random graphs of these seeds."""
     cases = [random_graph(seed) for seed in seeds]
@@ -44,7 +46,9 @@ def disagreements(
     small_work = POOL_ONLY if seeds[0] // BATCH % 2 else CALLER_ONLY
     found = []
     for case, built in zip(
-        cases, build([case.graph for case in cases], machines, small_work, change), strict=True
+        cases,
+        build([case.graph for case in cases], machines, small_work, change, flags),
+        strict=True,
     ):
         outputs, states, broken = built.run(case.inputs, case.states, case.sizes)
         found += case.faults(outputs, states)

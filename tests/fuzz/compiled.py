@@ -27,7 +27,7 @@ from photic.loops.layout import elements
 from photic.loops.target import Machine
 from photic.targets.c.entry import POOL, entry_source
 from photic.targets.c.pool import pool
-from photic.targets.c.toolchain import load_library
+from photic.targets.c.toolchain import build_kernels, load_library
 from photic.targets.registry import Target, target_named
 
 PAGE = mmap.PAGESIZE
@@ -155,17 +155,19 @@ def build(
     machines: Sequence[Machine],
     small_work: int,
     change: Callable[[Compilation], None] = lambda state: None,
+    flags: tuple[str, ...] = (),
 ) -> list[Built]:
     """One library for all graphs. Every second one has no arena: each value a buffer of its own.
 
-    ``change`` is called on each compilation once its choices are made.
+    ``change`` is called on each compilation once its choices are made; ``flags`` are the C
+    compiler's, after those that it always has.
     """
     target = target_named("c")
     states = []
     for number_, (graph, machine) in enumerate(zip(graphs, machines, strict=True)):
         states.append(compiled(graph, target, machine, number_ % 2 == 1, change))
     scratch = max(scratch_stride(state.nests) for state in states)
-    library = load_library(target.build(_text(target, states, small_work, scratch)))
+    library = load_library(build_kernels(_text(target, states, small_work, scratch), flags=flags))
     found = []
     for number_, (graph, state) in enumerate(zip(graphs, states, strict=True)):
         entry = library[f"c{number_}_photic_entry"]

@@ -1,6 +1,7 @@
 // What CUDA C++ has and C++ has not, for texts of the cuda target that a processor is to run.
-// Work-items run one after the other, in either order: none may depend on another. A barrier is an
-// error of the compiler here, as it could not be kept.
+// Work-items run one after the other, in either order: none may depend on another. In a text that
+// has memory for a group (SHARES) each runs to its barrier, and all others of the group before it
+// goes on: what a barrier that is missing should have ordered comes out in another order here.
 
 struct photic_place { unsigned x, y, z; };
 static thread_local photic_place threadIdx, blockIdx, blockDim, gridDim;
@@ -11,9 +12,7 @@ static thread_local photic_place threadIdx, blockIdx, blockDim, gridDim;
 #define __constant__ static const
 #define __forceinline__ inline
 #define __launch_bounds__(...)
-#define __shared__ static_assert(false, "work-items that share memory need barriers");
-#define __syncthreads() static_assert(false, "work-items run one after the other here")
-#define __syncwarp(...) static_assert(false, "work-items run one after the other here")
+#define __syncwarp(...) static_assert(false, "warps are not known here")
 
 extern "C" double trunc(double);
 static inline float __fmaf_rn(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
@@ -28,12 +27,58 @@ template <class... A, int... I>
 static void photic_call(void (*kernel)(A...), void **given, photic_numbers<int, I...>) {
   kernel(*(A *)given[I]...);
 }
+#ifdef SHARES
+#include <ucontext.h>
+#define __shared__ static
+#define __syncthreads() swapcontext(photic_items + threadIdx.x, &photic_others)
+enum { PHOTIC_GROUP = 1024, PHOTIC_STACK = 1 << 16 };
+static ucontext_t photic_others, photic_items[PHOTIC_GROUP];
+static char photic_stacks[PHOTIC_GROUP][PHOTIC_STACK];
+static int photic_left;
+
+template <class... A> struct photic_group {
+  static inline void (*kernel)(A...);
+  static inline void **given;
+  static inline bool ended[PHOTIC_GROUP];
+  static void item() {
+    photic_call(kernel, given, __make_integer_seq<photic_numbers, int, sizeof...(A)>());
+    ended[threadIdx.x] = true, photic_left--;
+  }
+  // All work-items of a group, from barrier to barrier.
+  static void run(unsigned group, int backwards) {
+    for (unsigned k = 0; k < group; k++) {
+      getcontext(photic_items + k);
+      photic_items[k].uc_stack.ss_sp = photic_stacks[k];
+      photic_items[k].uc_stack.ss_size = PHOTIC_STACK;
+      photic_items[k].uc_link = &photic_others;
+      makecontext(photic_items + k, item, 0);
+      ended[k] = false;
+    }
+    for (photic_left = (int)group; photic_left > 0;)
+      for (unsigned k = 0; k < group; k++) {
+        threadIdx.x = backwards ? group - 1 - k : k;
+        if (!ended[threadIdx.x]) swapcontext(&photic_others, photic_items + threadIdx.x);
+      }
+  }
+};
+#else
+#define __shared__ static_assert(false, "SHARES is not defined");
+#endif
+
 // All work-items of a launch.
 template <class... A>
 static void photic_run(void (*kernel)(A...), void **given, unsigned groups, unsigned group,
                        int backwards) {
   const unsigned long long total = (unsigned long long)groups * group;
   gridDim.x = groups, blockDim.x = group;
+#ifdef SHARES
+  photic_group<A...>::kernel = kernel, photic_group<A...>::given = given;
+  for (unsigned k = 0; k < groups; k++) {
+    blockIdx.x = backwards ? groups - 1 - k : k;
+    photic_group<A...>::run(group, backwards);
+  }
+  return;
+#endif
   for (unsigned long long k = 0; k < total; k++) {
     const unsigned long long item = backwards ? total - 1 - k : k;
     blockIdx.x = (unsigned)(item / group), threadIdx.x = (unsigned)(item % group);

@@ -25,9 +25,15 @@ extern "C" void run_{name}(void **given, unsigned groups, unsigned group, int ba
 
 def compiled(text: str, more: str = "") -> Path:
     """The library of a text's kernels; each is ``run_`` and its name. ``more`` stands before."""
-    runs = [RUN.format(name=name) for name in KERNEL.findall(text)]
-    header = (HERE / "cuda_on_cpu.h").read_text(encoding="utf-8")
-    return build_kernels("\n".join([header, more, text, *runs]), flags=FLAGS)
+    shares = "#define SHARES 1\n" if "__shared__" in text else ""
+    header = shares + (HERE / "cuda_on_cpu.h").read_text(encoding="utf-8") + more
+    return built(header, text, KERNEL)
+
+
+def built(header: str, text: str, kernel: re.Pattern[str]) -> Path:
+    """The library of kernels whose heads are so, behind a header that has ``photic_run``."""
+    runs = [RUN.format(name=name) for name in kernel.findall(text)]
+    return build_kernels("\n".join([header, text, *runs]), flags=FLAGS)
 
 
 def library_of(text: str, more: str = "") -> ctypes.CDLL:

@@ -6,13 +6,13 @@ from photic.base.errors import PhoticError
 
 
 class OnnxMissing(PhoticError):
-    code = "P410"
+    code = "P425"
     template = "reading ONNX files needs the package {package}"
     hint = "pip install 'photic[onnx]'"
 
 
 class OnnxCorrupt(PhoticError):
-    code = "P411"
+    code = "P426"
     template = "{path}: {where}: {problem}"
     hint = "the file is damaged or not an ONNX model; export or download it again"
 
@@ -57,3 +57,9 @@ class OnnxSegments(PhoticError):
 class OnnxExport(PhoticError):
     code = "P419"
     template = "the ONNX model cannot be written: {problem}"
+
+
+class OnnxData(PhoticError):
+    code = "P424"
+    template = "{path}: {where}: its data lie in {location!r}, and there is no such file"
+    hint = "put {location} into the folder {folder}: it was exported together with the model"

@@ -29,6 +29,7 @@ from photic.frontends.onnx.records import (
     Reference,
 )
 from photic.frontends.onnx.tensors import read_tensor
+from photic.storage.errors import FileUnreadable
 
 DEEPEST = 24  # graphs within graphs; protobuf itself reads about 30
 MOST_DENSE_BYTES = 1 << 30  # of a sparse tensor with its zeros, of which the file holds no byte
@@ -36,12 +37,13 @@ DOMAINS = {"ai.onnx": ""}
 
 
 def read_model(path: str | Path) -> Model:
-    """The model in a file. OnnxCorrupt, OnnxType."""
+    """The model in a file. FileUnreadable, OnnxCorrupt, OnnxData, OnnxType."""
     file = Path(path)
     try:
         data = file.read_bytes()
     except OSError as error:
-        raise OnnxCorrupt(path=str(file), where="file", problem=str(error)) from None
+        problem = (error.strerror or str(error)).lower()
+        raise FileUnreadable(path=file, problem=problem) from None
     return read_bytes(data, file.parent, str(file))
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from photic.frontends.onnx.errors import OnnxCorrupt
+from photic.frontends.onnx.errors import OnnxCorrupt, OnnxData
 from photic.frontends.onnx.kinds import Array, Kind, carried, kind_of_code
 from photic.frontends.onnx.records import Constant
 
@@ -115,7 +115,11 @@ def _beside(location: str, folder: Path, path: str, place: str) -> Path:
             homes.append(Path(path).resolve().parent)
         leads_out = not location or ".." in parts or Path(location).is_absolute()
         file = homes[0] if leads_out else (homes[0] / location).resolve()
-        is_inside = file.is_file() and any(map(file.is_relative_to, homes))
+        is_inside = any(map(file.is_relative_to, homes))
+        if is_inside and not leads_out and not file.exists():
+            fields = {"path": path, "where": place, "location": location, "folder": homes[0]}
+            raise OnnxData(**fields)
+        is_inside = is_inside and file.is_file()
     except (OSError, ValueError):
         is_inside = False
     if not is_inside:

@@ -51,6 +51,15 @@ def built(
     return path
 
 
+def parts_of(path: Path) -> tuple[str, bytes]:
+    """The plan and the code of a file. Raises LoadRefused."""
+    digest, _, body = path.read_bytes().partition(b"\n")
+    if hashlib.sha256(body).hexdigest().encode() != digest:
+        raise LoadRefused(path=path, problem="the file is not the one that was written")
+    plan, _, code = body.partition(b"\n")
+    return plan.decode(), code
+
+
 def loaded_from(
     path: Path,
     driver: Driver,
@@ -59,10 +68,7 @@ def loaded_from(
     using: Callable[[], AbstractContextManager[None]],
 ) -> Loaded:
     """What was built, on the device. Raises LoadRefused and the driver's errors."""
-    digest, _, body = path.read_bytes().partition(b"\n")
-    if hashlib.sha256(body).hexdigest().encode() != digest:
-        raise LoadRefused(path=path, problem="the file is not the one that was written")
-    plan, _, code = body.partition(b"\n")
+    plan, code = parts_of(path)
     with using():
         queue = partial(Queue, context, driver.module_of(context, code), group)
-    return Loaded(queue, using, plan_of(plan.decode()))
+    return Loaded(queue, using, plan_of(plan))

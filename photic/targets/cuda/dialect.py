@@ -23,7 +23,12 @@ _VECTOR = re.compile(r"^typedef (.+) (\w+) __attribute__\(\(ext_vector_type\((\d
 def prelude(needs: frozenset[Need]) -> str:
     """The functions that a program calls; as those of the c target."""
     assert __package__
-    return _VECTOR.sub(r"typedef lanes<\1, \3> \2;", prelude_with(__package__, needs))
+    return prelude_of(__package__, needs)
+
+
+def prelude_of(packages: str, needs: frozenset[Need]) -> str:
+    """The same with the sections of these packages first."""
+    return _VECTOR.sub(r"typedef lanes<\1, \3> \2;", prelude_with(packages, needs))
 
 
 SPELLING = Spelling(

@@ -55,10 +55,12 @@ LANES int lane_count(int64_t left, int width) {
 }
 
 LANES float fused(float a, float b, float c) { return __fmaf_rn(a, b, c); }
-LANES double fused(double a, double b, double c) { return __fma_rn(a, b, c); }
 LANES float root(float a) { return __fsqrt_rn(a); }
+#ifndef __METAL_VERSION__
+LANES double fused(double a, double b, double c) { return __fma_rn(a, b, c); }
 LANES double root(double a) { return __dsqrt_rn(a); }
 LANES double whole(double a) { return trunc(a); }
+#endif
 template <class T> LANES T larger(T a, T b) { return a < b ? b : a; }
 #ifdef __CUDACC_RTC__
 LANES unsigned short half_of(float v) {

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pytest
-from frontends.onnx.onnx_models import graph_proto, node, one_node, port, session
+import importlib
+from collections import Counter
+from pathlib import Path
 
+import numpy as np
+import onnx
+import pytest
+from frontends.onnx.onnx_models import graph_proto, model_proto, node, one_node, port, session
+
+import photic
+from photic.base.errors import PhoticError
 from photic.frontends.onnx.errors import (
     OnnxAttribute,
+    OnnxData,
     OnnxFeed,
     OnnxInput,
     OnnxNode,
     OnnxUnsupported,
 )
+from photic.frontends.onnx.model import load
+from photic.storage.errors import FileUnreadable
 
 X = np.ones((2, 3), np.float32)
 
@@ -62,3 +72,39 @@ def test_feeds_by_a_wrong_name_say_which_there_are() -> None:
         ours.run(["z"], {"x": X})
     with pytest.raises(OnnxFeed, match="all of x"):
         ours.run(None, {})
+
+
+def test_a_file_that_is_not_there_is_said_to_be_missing_not_damaged(tmp_path: Path) -> None:
+    for path in (tmp_path / "model.onnx", tmp_path):
+        with pytest.raises(FileUnreadable) as caught:
+            load(path)
+        assert "damaged" not in str(caught.value) and "Errno" not in str(caught.value)
+
+
+def test_data_that_were_left_behind_are_named_with_the_folder_they_belong_in(
+    tmp_path: Path,
+) -> None:
+    held = onnx.numpy_helper.from_array(X, "w")
+    onnx.external_data_helper.set_external_data(held, "model.onnx.data")
+    held.ClearField("raw_data")
+    graph = graph_proto([node("Add", ["x", "w"], ["y"])], [port("x", [2, 3])], [port("y", None)])
+    graph.initializer.append(held)
+    (tmp_path / "model.onnx").write_bytes(model_proto(graph).SerializeToString())
+    with pytest.raises(OnnxData) as caught:
+        load(tmp_path / "model.onnx")
+    text = str(caught.value)
+    assert all(word in text for word in ("'w'", "'model.onnx.data'", str(tmp_path), "put"))
+
+
+def test_no_error_of_any_layer_shares_a_code() -> None:
+    files = Path(photic.__file__).parent.rglob("errors.py")
+    names = [one.relative_to(Path(photic.__file__).parents[1]).with_suffix("") for one in files]
+    modules = [importlib.import_module(".".join(one.parts)) for one in names]
+    values = {
+        value
+        for one in modules
+        for value in vars(one).values()
+        if isinstance(value, type) and issubclass(value, PhoticError)
+    }
+    counts = Counter(one.code for one in values)
+    assert [code for code, count in counts.items() if count > 1] == []

@@ -1,0 +1,1 @@
+"""The metal target: Metal's language for devices of Apple, compiled and launched by Metal."""
