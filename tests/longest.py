@@ -16,7 +16,7 @@ LONGEST = (
     "catalogue/test_catalogue.py",
     "catalogue/test_catalogue_compiled.py",
     "catalogue/test_catalogue_compiled_others.py",
-    # With a real model: each as long as the others together.
+    # These are short without a real model (-m model).
     "targets/test_cuda_nvrtc.py",
     "model/test_gemma3.py",
     "model/test_smollm2_answers.py",
