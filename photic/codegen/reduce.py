@@ -18,7 +18,7 @@ from photic.ir.dim import Var, bounds, product
 from photic.ir.dtype import BOOL, DType
 from photic.ir.index import Expr
 
-TERMS = 128  # of a sum of floats, one after the other
+TERMS = 128  # of a sum of floats, one after the other; twice as many where an inner loop has them
 JOIN = {"sum": "add", "max": "max"}
 
 
@@ -96,7 +96,7 @@ class _Accumulators:
         elif frame.inside_lanes and axis == frame.lanes.axis:
             with frame.words.block(""):
                 self.lane_loops(frame, rest, body)
-        elif self.parts and _most(rest) <= TERMS < _most(axes):
+        elif self.parts and _most(rest) <= 2 * TERMS and _most(axes) > TERMS:
             self.in_parts(frame, axes, body)
         else:
             with frame.words.loop(axis.name, axis.extent):

@@ -95,11 +95,10 @@ def _combine(state: Compilation) -> None:
 
 def _choose(state: Compilation) -> None:
     """Choices for functions without a nest; what is a constant in every call may be laid anew."""
-    places = state.program.places
     varying = {
         (step.function, name)
         for step, name, argument in _arguments(state.program)
-        if places[argument].role != "constant"
+        if state.program.places[argument].role != "constant"
     }
     for name, function in state.program.functions.items():
         if name not in state.nests:
@@ -151,10 +150,9 @@ def _arrange(state: Compilation) -> None:
         key = (step.function, lays)
         if key not in made:
             name = step.function if step.function not in state.nests else f"k{len(functions)}"
-            function = replace(program.functions[step.function], name=name)
+            function = functions[name] = replace(program.functions[step.function], name=name)
             by_name = {one.name: lay for one, lay in zip(function.parameters, lays, strict=True)}
             state.nests[name] = nest(function, state.choices[step.function], by_name, state.machine)
-            functions[name] = function
             made[key] = name
         return (replace(step, function=made[key]),)
 

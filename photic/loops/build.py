@@ -37,7 +37,9 @@ def nest(function: Function, choice: Choice, layouts: dict[str, Layout], machine
     body, total = _around(parts, loops, choice.store, machine), work(function.stores[0])
     if choice.scatter:
         total = product(one.extent for one in choice.scatter.terms) * work(choice.store)
-    return Nest(function.name, function.parameters, lays, body, total, scratch)
+    flat = {one.name: one for one in (choice.store.buffer, *form.buffers_read(choice.store))}
+    parameters = tuple(flat.get(one.name, one) for one in function.parameters)
+    return Nest(function.name, parameters, lays, body, total, scratch)
 
 
 def parallel(choice: Choice, machine: Machine) -> tuple[Part, ...]:
@@ -128,8 +130,7 @@ def _staged(
     A group first computes what all its rows read; where there are few rows it does not.
     """
     store, (rows, size) = choice.store, choice.rows[0]
-    tiles = _tiles_of(rows, size)
-    size = choice.width * choice.count
+    tiles, size = _tiles_of(rows, size), choice.width * choice.count
     held = {one: staged_in(store, one, f"staged{k}", size) for k, one in enumerate(choice.staged)}
     lanes = -(-bounds(choice.lanes.extent)[1] // size) if choice.lanes else 1
     even = bounds(tiles.extent)[1] * lanes // (ENOUGH_GROUPS * machine.cores)
@@ -145,14 +146,14 @@ def _staged(
             short = [axis for axis in axes if axis in unrolled]
             tile = Tile(Store(buffer, (), index, value), tuple(short), across, frozenset())
             first += _serially([axis for axis in axes if axis not in unrolled], (tile,))
-        changed = Store(inner.buffer, inner.axes, inner.index, form.replaced(inner.value, reads))
+        changed = replace(inner, value=form.replaced(inner.value, reads))
         parts = _rows(changed, list(choice.rows), (), across, choice.few)
         made = _in_groups(parts, tiles, together)[1]
         if bounds(rows.extent)[0] >= STAGED_ROWS:
             return (*first, made)
         few = choice.few or choice.rows
         value = unrounded(inner.value) if machine.narrow else inner.value
-        plain = _few(Store(inner.buffer, inner.axes, inner.index, value), rows, few[0][1], across)
+        plain = _few(replace(inner, value=value), rows, few[0][1], across)
         return (Fit(STAGED_ROWS, rows.extent, (*first, made), plain),)
 
     loop, parts = _across(store, choice, body)
@@ -207,10 +208,11 @@ def _around(
     parts: tuple[Part, ...], loops: list[Var], store: Store, machine: Machine
 ) -> tuple[Part, ...]:
     """The loops around the tile, outer ones parallel until there are items enough."""
-    if len(loops) == 1 and not form.bound(store) and bounds(loops[0].extent)[1] > GROUP:
-        groups, part = _in_groups(parts, loops[0], GROUP)  # so that an item is worth a thread
-        return (Loop(groups, "parallel", (part,)),)
     wanted = ENOUGH_ITEMS * machine.cores
+    if len(loops) == 1 and not form.bound(store) and bounds(loops[0].extent)[1] > GROUP:
+        count = max(GROUP, bounds(loops[0].extent)[0] // wanted)  # an item is worth a thread
+        groups, part = _in_groups(parts, loops[0], count)
+        return (Loop(groups, "parallel", (part,)),)
     kinds, items = list[LoopKind](), 1
     for loop in loops:
         kinds.append("parallel" if items < wanted else "serial")
@@ -225,7 +227,9 @@ def _in_groups(parts: tuple[Part, ...], tiles: Var, count: int) -> tuple[Var, Pa
     groups, inner = _tiles_of(tiles, count), Var(f"{tiles.name}_g", count)
     place = var(groups.name, groups.extent) * count + var(inner.name, count)
     moved = tuple(_moved(part, tiles, place) for part in parts)
-    return groups, Loop(inner, "serial", (Fit(place + 1, tiles.extent, moved, ()),))
+    is_even = isinstance(tiles.extent, int) and tiles.extent % count == 0
+    body = moved if is_even else (Fit(place + 1, tiles.extent, moved, ()),)
+    return groups, Loop(inner, "serial", body)
 
 
 def _moved(part: Part, axis: Var, value: Dim) -> Part:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
+from photic.forms.places import flat
 from photic.ir.dim import Dim, bounds, product
 from photic.ir.index import Buffer
 from photic.ir.program import Layout
@@ -18,14 +19,6 @@ def offset(shape: Sequence[Dim], layout: Layout, index: Sequence[Dim]) -> Dim:
         cut = places.pop(layout.axis)
         places = [cut // layout.tile, *places, cut % layout.tile]
     return flat(_extents(shape, layout), places)
-
-
-def flat(extents: Iterable[Dim], places: Iterable[Dim]) -> Dim:
-    """The number whose digits, the first counting most, are ``places`` in these radices."""
-    total: Dim = 0
-    for extent, place in zip(extents, places, strict=True):
-        total = total * extent + place
-    return total
 
 
 def _extents(shape: Sequence[Dim], layout: Layout) -> list[Dim]:

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
+from photic.forms.places import flat
 from photic.ir import dim as dims
 from photic.ir import index as form
 from photic.ir.dim import Atom, Dim, FloorDiv, Mod, Var, substitute, var
 from photic.ir.index import Expr, Order, Over, Store
-from photic.loops.layout import flat
 
 SHORT = 8  # values; a reduction this short is written out instead of looped
 

@@ -15,14 +15,15 @@ from functools import lru_cache
 from itertools import chain
 from typing import TypeAlias
 
+from photic.forms.merged_axes import merged
+from photic.forms.places import place_of
 from photic.forms.rounding import unrounded
 from photic.ir import dim as dims
 from photic.ir import index as form
 from photic.ir.dim import Data, Dim, FloorDiv, Mod, Var, bounds, coefficient_of, var, variables
 from photic.ir.index import Access, Buffer, Expr, Store
-from photic.ir.program import ROW_MAJOR, Function, Layout
+from photic.ir.program import Function, Layout
 from photic.ir.walk import parts_first
-from photic.loops.layout import offset
 from photic.loops.order import orders
 from photic.loops.parts import is_short, split_parts
 from photic.loops.scatter import JOIN, Scatter, scatter_of
@@ -75,19 +76,21 @@ def choose(
     constants: frozenset[str],
     machine: Machine,
     decide: Decide,
-    may_stage: bool = True,
+    is_alone: bool = True,
 ) -> Choice:
-    """Decide the vectors, the register tile, layouts wanted of constants, and what is staged."""
+    """Decide the vectors, the register tile, layouts wanted of constants, and what is staged.
+
+    Only of a kernel's one store, which ``is_alone``, are axes merged and values staged.
+    """
     store = split_parts(function.stores[0])
-    scatter = scatter_of(store)
-    store, width, known = _best_lanes(scatter.update if scatter else store, constants, machine)
+    store, scatter, width, known = _best_lanes(store, constants, machine, is_alone)
     lanes = known[decide("lanes", [one.name if one else "none" for one in known])]
-    tiles, special, held = _register_tiles(store, lanes, width, constants, machine, may_stage)
+    tiles, special, held = _register_tiles(store, lanes, width, constants, machine, is_alone)
     labels = [" ".join([f"{n}", *(f"{axis}:{size}" for axis, size in rows)]) for n, rows in tiles]
     count, rows = tiles[decide("register tile", labels)]
     is_special = special and (count, rows) == tiles[0]
     if machine.narrow and not is_special:
-        store = Store(store.buffer, store.axes, store.index, unrounded(store.value))
+        store = replace(store, value=unrounded(store.value))
     layouts = _layouts(store, lanes, width * count, constants)
     across = {lanes: width * count} if lanes else {}
     found = orders(store, {**dict(rows), **across}, layouts)[-1 if scatter else 0 :]
@@ -95,7 +98,7 @@ def choose(
     made = Choice(store, lanes, width if lanes else 1, count, rows, layouts, order, scatter)
     if is_special:
         return replace(made, staged=held, few=special)
-    staged = values_to_stage(made, machine) if may_stage else ()
+    staged = values_to_stage(made, machine) if is_alone else ()
     if staged:
         is_dear = any(_is_dear(made, one, constants) for one in staged)
         options = STAGED if is_dear else STAGED[::-1]
@@ -145,23 +148,25 @@ def _is_dear(choice: Choice, value: Expr, constants: frozenset[str]) -> bool:
     access, lanes = value.attribute, choice.lanes
     if not isinstance(access, Access) or lanes is None:
         return True
-    steps = (coefficient_of(_place(access), axis) for axis in form.bound(choice.store))
-    is_far = any(isinstance(n, int) and n * value.dtype.bytes >= PAGE_BYTES for n in steps)
-    is_laid = access.buffer.name in constants
-    return _access_cost(access, lanes, choice.width, constants) > 1 or (is_far and not is_laid)
+    steps = (coefficient_of(place_of(access), axis) for axis in form.bound(choice.store))
+    nearest = min((abs(n) for n in steps if isinstance(n, int) and n), default=0)
+    is_far = nearest * value.dtype.bytes >= PAGE_BYTES and access.buffer.name not in constants
+    return _access_cost(access, lanes, choice.width, constants) > 1 or is_far
 
 
 @lru_cache(maxsize=MANY)
 def _best_lanes(
-    store: Store, constants: frozenset[str], machine: Machine
-) -> tuple[Store, int, list[Var | None]]:
+    store: Store, constants: frozenset[str], machine: Machine, is_alone: bool
+) -> tuple[Store, Scatter | None, int, list[Var | None]]:
     """The store, the lanes of a vector, and the best variables across them, by cost."""
+    scatter = scatter_of(store)
+    store = scatter.update if scatter else merged(store, constants) if is_alone else store
     width = _width(store, machine)
     axes = (*store.axes, *form.bound(store))
     legal = [one for one in axes if _is_legal(store, one)]
     costs = {one: _cost(store, one, width, constants) for one in (None, *legal)}
     best = sorted(costs, key=lambda one: (machine.special(store, one) is None, costs[one]))
-    return store, width, best[:MOST_LANES]
+    return store, scatter, width, best[:MOST_LANES]
 
 
 @lru_cache(maxsize=MANY)
@@ -171,7 +176,7 @@ def _register_tiles(
     width: int,
     constants: frozenset[str],
     machine: Machine,
-    may_stage: bool,
+    is_alone: bool,
 ) -> tuple[list[tuple[int, Rows]], Rows, tuple[Expr, ...]]:
     """Register tiles: the best known first, then others that the registers hold.
 
@@ -179,11 +184,10 @@ def _register_tiles(
     """
     usual = _register_tile(store, lanes, width, constants, machine)
     best, held = machine.special(store, lanes), tuple[Expr, ...]()
-    if best is None and may_stage and lanes is not None:
+    if best is None and is_alone and lanes is not None:
         held = values_to_stage(Choice(store, lanes, width, *usual, {}), machine)
         reads = {one: _read_staged(store, lanes, one) for one in held}
-        value = form.replaced(store.value, reads)
-        best = machine.special(Store(store.buffer, store.axes, store.index, value), lanes)
+        best = machine.special(replace(store, value=form.replaced(store.value, reads)), lanes)
         best = best if best and [axis for axis, _ in best[1]] == [a for a, _ in usual[1]] else None
     found = [best or usual, usual]
     if lanes is not None:
@@ -217,7 +221,7 @@ def _cost(store: Store, lanes: Var | None, width: int, constants: frozenset[str]
             total += weight * width
         else:
             cost = _access_cost(access, lanes, width, constants)
-            is_staged = many and lanes in store.axes and many not in variables(_place(access))
+            is_staged = many and lanes in store.axes and many not in variables(place_of(access))
             total += weight * (min(cost, 1 + cost / uses) if is_staged else cost)
     if lanes is None or lanes not in store.axes:
         total += width
@@ -237,14 +241,14 @@ def _most_reused(
 
     def loaded(axis: Var) -> tuple[float, int]:
         rows = max(1, min(WIDE_ROWS, bounds(axis.extent)[1]))
-        moving = sum(cost for one, cost in costs.items() if axis in variables(_place(one)))
+        moving = sum(cost for one, cost in costs.items() if axis in variables(place_of(one)))
         return moving + (sum(costs.values()) - moving) / rows, -bounds(axis.extent)[1]
 
     return min(_reused(store, lanes), key=loaded, default=None)
 
 
 def _access_cost(access: Access, lanes: Var, width: int, constants: frozenset[str]) -> float:
-    stride = coefficient_of(_place(access), lanes)
+    stride = coefficient_of(place_of(access), lanes)
     if stride == 0:
         return BROADCAST_COST
     if stride in (1, -1) or (
@@ -252,10 +256,6 @@ def _access_cost(access: Access, lanes: Var, width: int, constants: frozenset[st
     ):
         return 1.0
     return EVERY_SECOND if stride == 2 else float(width)
-
-
-def _place(access: Access) -> Dim:
-    return offset(access.buffer.shape, ROW_MAJOR, access.index)
 
 
 def _used_share(lanes: Var, width: int) -> float:
@@ -270,7 +270,7 @@ def _is_legal(store: Store, lanes: Var) -> bool:
     if is_short(lanes) and lanes not in store.axes:
         return False
     attributes = [one.attribute for one in form.walk_store(store)]
-    places = [_place(one) for one in attributes if isinstance(one, Access)]
+    places = [place_of(one) for one in attributes if isinstance(one, Access)]
     others = (form.dims_of(one) for one in attributes if not isinstance(one, Access))
     for dim in (*store.index, *places, *chain.from_iterable(others)):
         for atom in dims.atoms(dim):
@@ -315,7 +315,7 @@ def _register_tile(
 
 def _reused(store: Store, lanes: Var | None) -> list[Var]:
     """The other output variables that some loads inside reductions depend on, but not all."""
-    inner = [variables(_place(one)) for one, bound in form.loads_inside(store.value) if bound]
+    inner = [variables(place_of(one)) for one, bound in form.loads_inside(store.value) if bound]
     depend = {axis: sum(axis in one for one in inner) for axis in store.axes if axis != lanes}
     return [axis for axis, count in depend.items() if 0 < count < len(inner)]
 

@@ -141,15 +141,17 @@ def stored_by_default(graph: EGraph, choice: Choice) -> frozenset[int]:
     inside = running | {one.children[GUARDED] for one in folds}
     costs: dict[int, float] = {}
     readers: dict[int, list[frozenset[str]]] = {}
-    for number in numbers:
+    for number in reversed(numbers):
         node = choice[number]
         operands = node.children
         if node.op == "Fold":
             operands = (node.children[R], node.children[GUARDED])
         elif number in inside:
             operands = tuple(one for one in operands if one not in running)
+        is_wide = node.op == "Cast" and node.attributes[0] == "float32"  # its operand takes less
+        seen = readers.get(number, []) if is_wide else [_axes(graph, number, node)]
         for child in set(operands):
-            readers.setdefault(child, []).append(_axes(graph, number, node))
+            readers.setdefault(child, []).extend(seen)
     stored: set[int] = set()
     for number in numbers:
         node = choice[number]
@@ -293,4 +295,5 @@ class _Builder:
         old, new = (Buffer(name, (), running.dtype) for name in ("old", "new"))
         factor = Weight(self.operation(weight, {}), old, new)
         sum_of = self.state(number, total, running.name, factor)
-        self.known[number] = form.binary("mul", sum_of, self.operation(once, {r: extremum}))
+        once_held = form.cast(self.operation(once, {r: extremum}), sum_of.dtype)
+        self.known[number] = form.binary("mul", sum_of, once_held)

@@ -37,7 +37,7 @@ from photic.search.run import LIMITS, EGraph, saturate
 from photic.search.work import LARGE_BYTES, Work
 
 AS_WRITTEN = "as written"
-SPACE_VERSION = "7"  # changes when a label comes to mean another candidate
+SPACE_VERSION = "8"  # changes when a label comes to mean another candidate
 TILE_SIZES = (1, 8, 16, 32, 64, 96, 128, 256, 512)
 MOST_REGIONS = 12  # alternatives of values
 STAGED = 3  # extractions of which copies of inputs are tried
@@ -144,7 +144,7 @@ def build(space: Space, choose: Decide) -> Candidate:
         function = Function("tile", (), (store,))
         prefix = f"{store.buffer.name} " if form.bound(store) else ""
         decide: Decide = partial(prefixed, choose, prefix) if prefix else best_known
-        return choose_tile(function, frozenset(), space.machine, decide, may_stage=False)
+        return choose_tile(function, frozenset(), space.machine, decide, is_alone=False)
 
     def whole(store: Store) -> tuple[Part, ...]:
         return parallel(tile(store), space.machine)

@@ -4,7 +4,8 @@ Nothing here is known to the compiler: it is written as its definition says, and
 the streaming form. Positions count from the end of the keys: row i of r stands at key
 ``i + keys - r``, so that the last row is the newest, as with a cache. What a mask hides is hidden
 by selection: its score may be nan or infinite (a value that is so still shows, as 0 times it).
-Halves are computed in float32 and rounded once.
+Halves are computed with in float32; what stays of a score, at most 1, is rounded to the half before
+values are multiplied by it, and so is the result.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ import numpy as np
 
 from photic.base.errors import BadArgument, ShapeMismatch
 from photic.ir.dim import Dim, bounds, exact_div
-from photic.ir.dtype import BOOL, FLOAT32, FLOAT64
+from photic.ir.dtype import BOOL, FLOAT32, FLOAT64, DType
 from photic.tensor.activations import tanh
 from photic.tensor.axes import as_integer, as_size
 from photic.tensor.creation import constant, counted
 from photic.tensor.linear import contracted
 from photic.tensor.primitive import accumulated, exp2, less, masked, negated, reciprocal, where
-from photic.tensor.reductions import LOG2_E, max, softmax, sum
+from photic.tensor.reductions import LOG2_E, below_maximum, sum
 from photic.tensor.rounding import abs
 from photic.tensor.shapes import expand_dims, reshape, swapaxes
 from photic.tensor.tensor import Tensor, Value, fixed, joined_dtype, tensor
@@ -66,7 +67,7 @@ def attention(
     rows, keys = scores.shape[-2:]
     for seen in _positional(rows, keys, causal, window):
         scores = where(seen, scores, -math.inf)
-    mixed = _mixed(scores, v, sinks)
+    mixed = _mixed(scores, v, sinks, dtype)
     return reshape(mixed, (*mixed.shape[:-4], q.shape[-3], *mixed.shape[-2:])).astype(dtype)
 
 
@@ -120,25 +121,29 @@ def _is_lowest(x: Tensor) -> Tensor:
     return less(x, -LARGEST[x.dtype])
 
 
-def _mixed(scores: Tensor, value: Tensor, sinks: Value | None) -> Tensor:
+def _mixed(scores: Tensor, value: Tensor, sinks: Value | None, dtype: DType) -> Tensor:
     """The values, each by its weight: (..., key heads, groups, rows, depth)."""
-    top = max(scores, -1, keepdims=True)
-    weights = softmax(scores, -1) if sinks is None else _beside_sinks(scores, top, sinks)
+    below, top = below_maximum(scores, -1, "attention")
+    weights = exp2(below * LOG2_E).astype(dtype).astype(scores.dtype)
+    total = sum(weights, -1, keepdims=True)
+    if sinks is not None:
+        total = total + _lost(top, sinks)
     columns = expand_dims(swapaxes(value, -1, -2), (-4, -3))
-    mixed = contracted(expand_dims(weights, -2), columns)
+    if dtype.is_half:  # a share of the whole would be rounded once more
+        mixed = contracted(expand_dims(weights, -2), columns) * reciprocal(total)
+    else:
+        mixed = contracted(expand_dims(weights * reciprocal(total), -2), columns)
     return masked(negated(_is_lowest(top)), mixed)
 
 
-def _beside_sinks(scores: Tensor, top: Tensor, sinks: Value) -> Tensor:
-    """The weights of the keys, where a score without a value takes its share of each row."""
-    key_heads, groups = scores.shape[-4:-2]
-    sink = tensor(sinks).astype(scores.dtype)
+def _lost(top: Tensor, sinks: Value) -> Tensor:
+    """What a score without a value takes of each row's total."""
+    key_heads, groups = top.shape[-4:-2]
+    sink = tensor(sinks).astype(top.dtype)
     if sink.shape != (key_heads * groups,):
         raise ShapeMismatch(op="attention sinks", left=sink.shape, right=(key_heads * groups,))
-    weights = exp2((scores - top) * LOG2_E)
     # a sink far above the row overflows here, and then no key has any weight
-    lost = exp2((reshape(sink, (key_heads, groups, 1, 1)) - top) * LOG2_E)
-    return weights * reciprocal(sum(weights, -1, keepdims=True) + lost)
+    return exp2((reshape(sink, (key_heads, groups, 1, 1)) - top) * LOG2_E)
 
 
 # --- who sees whom by place -----------------------------------------------------------------

@@ -203,7 +203,7 @@ def argmin(x: Value, axis: int | None = None, keepdims: bool = False) -> Tensor:
 # --- exponentials of rows -------------------------------------------------------------------
 
 
-def _shifted(x: Value, axis: Axes, op: str) -> tuple[Tensor, Tensor]:
+def below_maximum(x: Value, axis: Axes, op: str) -> tuple[Tensor, Tensor]:
     """The value less its row's maximum (in float32 for halves), and the maximum."""
     value = as_float(x, op)
     wide = value.astype(accumulated(value.dtype))
@@ -224,7 +224,7 @@ def softmax(x: Value, axis: Axes = -1) -> Tensor:
     Written as exp2((x - max)*log2(e)): the argument is at most 0, so this is within 3e-7 of the
     row's largest weight, and the search knows the form.
     """
-    shifted, _ = _shifted(x, axis, "softmax")
+    shifted, _ = below_maximum(x, axis, "softmax")
     weights = exp2(shifted * LOG2_E)
     total = _summed(weights, axis, keepdims=True)
     return (weights * reciprocal(total)).astype(as_float(x, "softmax").dtype)
@@ -237,7 +237,7 @@ def softmin(x: Value, axis: Axes = -1) -> Tensor:
 
 def log_softmax(x: Value, axis: Axes = -1) -> Tensor:
     """The logarithm of ``softmax``, without its underflow."""
-    shifted, _ = _shifted(x, axis, "log_softmax")
+    shifted, _ = below_maximum(x, axis, "log_softmax")
     total = _summed(exp2(shifted * LOG2_E), axis, keepdims=True)
     return (shifted - log(total)).astype(as_float(x, "log_softmax").dtype)
 

@@ -66,6 +66,9 @@ def peer(torch: Any, q: Any, k: Any, v: Any, mask: Any = None) -> Any:
     return function(q, k, v, mask, enable_gqa=q.shape[-3] != k.shape[-3])
 
 
+# Of the largest value, in halves: weights are rounded by half an epsilon, and so is their sum.
+WEIGHTS = 1.0
+
 ATTENTION = (
     Entry(
         "attention",
@@ -73,6 +76,7 @@ ATTENTION = (
         by_torch(peer),
         PLAIN,
         rtol=ROUNDINGS,
+        half_eps=WEIGHTS,
         scale=values,
         why=WHY,
         sizes=KEYS,
@@ -87,6 +91,7 @@ ATTENTION = (
         by_torch(lambda torch, q, k, v: attended(torch, q, k, v, band=(None, 0))),
         cases(*GROUPED),
         rtol=ROUNDINGS,
+        half_eps=WEIGHTS,
         scale=values,
         why=WHY,
         is_peer=True,
@@ -104,6 +109,7 @@ ATTENTION = (
             [*triples((2, 2, 2, 3, 3, 4))[0], chosen(0.0, -math.inf, shape=(2, 1, 3, 3))],
         ),
         rtol=ROUNDINGS,
+        half_eps=WEIGHTS,
         scale=values,
         why=WHY,
         is_peer=True,
@@ -122,6 +128,7 @@ ATTENTION = (
         ),
         cases(*GROUPED),
         rtol=ROUNDINGS,
+        half_eps=WEIGHTS,
         scale=lambda *arrays: [values(*arrays)] * 4,
         why=WHY,
         is_peer=True,
@@ -134,6 +141,7 @@ ATTENTION = (
         ),
         cases(*GROUPED),
         rtol=ROUNDINGS,
+        half_eps=WEIGHTS,
         scale=values,
         why=WHY,
         is_peer=True,
@@ -149,6 +157,7 @@ ATTENTION = (
             [*GROUPED[2], chosen(0.0, 300.0, shape=(2,))],
         ),
         rtol=ROUNDINGS,
+        half_eps=WEIGHTS,
         scale=values,
         why=WHY,
         is_peer=True,

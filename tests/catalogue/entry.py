@@ -65,7 +65,8 @@ class Entry:
     A float may be off by the sum of three: ``ulps`` units in the last place of its dtype;
     ``rtol`` times ``scale`` of the arrays (|true answer| if left out); and ``atol``. Halves are
     expected to be computed in float32 and rounded once, within 0.5 ulp and ``ulps`` of float32,
-    unless ``half_ulps`` says otherwise. ``rtol`` and ``atol`` hold for float32 and halves; in
+    unless ``half_ulps`` says otherwise; ``half_eps`` times ``scale`` is in epsilons of the half,
+    for what is rounded on the way. ``rtol`` and ``atol`` hold for float32 and halves; in
     float64 a 2**-29th of them. Integers, bools and ``ulps=0`` are equal to the bit. With
     ``zero_signs`` 0.0 and -0.0 differ (unless there is an ``rtol`` or ``atol``).
 
@@ -80,6 +81,7 @@ class Entry:
     dtypes: tuple[str, ...] = FLOATS
     ulps: float = 0.5
     half_ulps: float | None = None
+    half_eps: float = 0.0
     rtol: float = 0.0
     atol: float = 0.0
     scale: Callable[..., Answers] | None = None

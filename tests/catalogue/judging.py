@@ -124,6 +124,8 @@ def _errors(
     ulp = unit(np.where(is_finite, near, 0.0), form)
     part = DOUBLE if dtype == np.float64 else 1.0
     loose = (entry.rtol * scale.astype(np.float64) + entry.atol) * part
+    if dtype.name in ("float16", "bfloat16"):
+        loose = loose + entry.half_eps * 2.0 ** (1 - form.bits) * scale.astype(np.float64)
     allowed = limit_of(entry, dtype) * ulp + (loose if entry.rtol or entry.atol else 0.0)
     error = np.where(got == near, 0.0, np.abs(got - near))
     both_nan = np.isnan(got) & np.isnan(true)

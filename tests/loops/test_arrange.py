@@ -147,7 +147,7 @@ def plans(a: Attention) -> dict[str, Plan]:
 def arranged(a: Attention, plan: Plan, sizes: Sizes, inner: Var) -> Arrangement:
     def tile(store: Store) -> tuple[Part, ...]:
         function = Function("t", (), (store,))
-        return serial(choose(function, frozenset(), device.machine(), best_known))
+        return serial(choose(function, frozenset(), device.machine(), best_known, is_alone=False))
 
     return arrange(a.region, plan, {a.h: 1, a.i: sizes[0], a.j: sizes[1]}, inner, tile, tile)
 

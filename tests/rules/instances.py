@@ -14,7 +14,17 @@ from rules.range_instances import RANGE_HITS, RANGE_MISSES
 
 from photic.ir import index as form
 from photic.ir.dim import var
-from photic.ir.dtype import BOOL, FLOAT32, FLOAT64, INT8, INT32, INT64, DType
+from photic.ir.dtype import (
+    BFLOAT16,
+    BOOL,
+    FLOAT16,
+    FLOAT32,
+    FLOAT64,
+    INT8,
+    INT32,
+    INT64,
+    DType,
+)
 from photic.ir.index import TRUE, Expr
 
 # --- folds ----------------------------------------------------------------------------------
@@ -41,6 +51,11 @@ def finite(d: Draw, a: Expr, r: Expr, instead: float = 0.0) -> Expr:
     return form.unary(
         "exp2", d.mul(d.positive(), d.minus(a, form.select(is_finite, r, d.number(instead))))
     )
+
+
+def rounded(d: Draw, a: Expr, r: Expr) -> Expr:
+    half = (FLOAT16, BFLOAT16)[d.rng.integers(2)]
+    return form.cast(form.cast(scaled(d, a, r), half), FLOAT32)
 
 
 def is_number(d: Draw, x: Expr) -> Expr:
@@ -75,6 +90,7 @@ RELATIVE: dict[str, Relative] = {
     "relative: a power of the distance": scaled,
     "relative: a power of the scaled distance": twice_scaled,
     "relative: a power of the distance to a finite maximum": finite,
+    "relative: a rounded power of the distance": rounded,
     "relative: a tie with the maximum": tie,
     "relative: a tie of the maximum": lambda d, a, r: tie(d, r, a),
     "relative: the place of a maximum": place,
@@ -116,6 +132,13 @@ def other_whole_places(d: Draw) -> Expr:
         form.binary("less_than", a, most(J, a)),
     )
     p = form.cast(wrong[d.rng.integers(len(wrong))], FLOAT32)
+    return total(J, d.mul(p, d.value(J, N)))
+
+
+def widened_places(d: Draw) -> Expr:
+    """What is relative and widened is no half."""
+    a = operand(d)
+    p = form.cast(place(d, a, most(J, a), (INT8, INT32)[d.rng.integers(2)]), FLOAT32)
     return total(J, d.mul(p, d.value(J, N)))
 
 
@@ -311,6 +334,7 @@ HITS: dict[str, Make] = {
     **{name: folding(relative) for name, relative in RELATIVE.items()},
     "relative: the place of a whole maximum": whole_places,
     "relative: a product": folding(scaled),
+    "relative: a half in float32": folding(rounded),
     **dict.fromkeys(PLACES, greatest_place),
     "fold": folding(power),
     **RANGE_HITS,
@@ -375,6 +399,7 @@ MISSES: dict[str, tuple[Make, ...]] = {
     **{name: (other_extremum(relative), wrong_power) for name, relative in RELATIVE.items()},
     "relative: the place of a whole maximum": (other_whole_places,),
     "relative: a product": (wrong_product,),
+    "relative: a half in float32": (widened_places,),
     "relative: a choice": (lambda d: most(J, chosen(d, form.cast(most(J, d.leaf(I, J)), INT32))),),
     "nothing or more": (
         lambda d: most(J, chosen(d, ranked(d, -1))),

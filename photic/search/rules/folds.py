@@ -40,9 +40,9 @@ Tree = str | list["Tree"]
 
 # How commutative operations are built of a multiset; the others are built of their operands.
 _MULTISETS = {
-    "mul": 'Prod "" d',
-    "add": 'Pair "add" d',
-    "maximum": 'Pair "maximum" d',
+    "mul": 'Prod "" da',
+    "add": 'Pair "add" da',
+    "maximum": 'Pair "maximum" da',
     "and": 'Pair "mul" "bool"',
     "or": 'Pair "add" "bool"',
 }
@@ -90,7 +90,7 @@ def _relative(entry: Entry) -> Rule:
     h, w = (_parsed(iter(re.findall(r"[()]|[^\s()]+", text))) for text in (entry.h, entry.w))
     facts: list[str] = []
     p = _pattern(h, facts)
-    names = (("zero", "d"), ("one", "d"), ("lowest", "da"), ("old", "da"), ("new", "da"))
+    names = (("zero", "d"), ("one", "da"), ("lowest", "da"), ("old", "da"), ("new", "da"))
     known = " ".join(f'(= {name} (known "{name}" {dtype}))' for name, dtype in names)
     guarded, weight = p, _value(w, {})
     if entry.guarded:
