@@ -15,7 +15,6 @@ import importlib.util
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -67,9 +66,11 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _nothing_is_looked_through_twice() -> Iterator[None]:
-    """What a file of tests leaves behind stays to the end too: modules, tables, cached results."""
-    yield
+def _nothing_is_looked_through_twice() -> None:
+    """What files of tests left behind stays to the end too: modules, tables, cached results.
+
+    Looked through when the next file begins: until then pytest holds what the last test had.
+    """
     _keep_what_is_left()
 
 
