@@ -51,7 +51,9 @@ def made(feeds: Feeds, asked: Mapping[str, Any]) -> Sequence[Any]:
     """Compile the model in this folder, run it, and keep the program where it is one."""
     search = asked["search"]
     try:
-        model = load(MODEL, asked["sizes"])
+        model = load(
+            MODEL, asked["sizes"], {name: feeds[name] for name in asked.get("constants", ())}
+        )
     except OnnxSegments:
         return Session(MODEL, search=search or 0.0).run(None, feeds)
     program = model.compile(search=search)
@@ -106,8 +108,10 @@ def row(one: Workload, sizes: Mapping[str, Any], title: str, search: float | Non
         (folder / MODEL).write_bytes(data)
         np.savez(folder / FEEDS, **feeds)
         asked: dict[str, Any] = {"sizes": dict(sizes), "search": search}
+        asked["constants"] = one.constants
         with contextlib.suppress(OnnxSegments):
-            ports = load(folder / MODEL, sizes).inputs
+            known = {name: feeds[name] for name in one.constants}
+            ports = load(folder / MODEL, sizes, known).inputs
             asked["inputs"] = {port.key: port.name for port in ports}
         found: Row = {"name": title}
         for job in JOBS:
@@ -150,7 +154,7 @@ def main() -> None:
     for one in workloads():
         if arguments.only and one.name not in arguments.only:
             continue
-        kinds = [(one.name, sizes_of_feeds(one.feeds()))]
+        kinds = [(one.name, sizes_of_feeds(one.feeds(), one.constants))]
         kinds += [(f"{one.name}, open", one.dims)] if one.dims and arguments.open else []
         for title, sizes in kinds:
             with contextlib.suppress(Skipped):

@@ -60,6 +60,7 @@ class Workload:
     data: Callable[[], bytes]
     feeds: Callable[[], Feeds]
     dims: Mapping[str, Any] = field(default_factory=dict)  # ranges that its sizes may have
+    constants: tuple[str, ...] = ()  # inputs that decide what the program is
 
 
 def speech(file: str) -> Workload:
@@ -70,7 +71,8 @@ def speech(file: str) -> Workload:
         return {"input": step, "state": np.zeros((2, 1, 128), np.float32), **DETECTORS[file]}
 
     dims = VOICES if file == SEVERAL else {}
-    return Workload(file, lambda: real.member(real.SILERO, SPEECH.format(file)), feeds, dims)
+    data = functools.partial(real.member, real.SILERO, SPEECH.format(file))
+    return Workload(file, data, feeds, dims, tuple(DETECTORS[file]))
 
 
 def workloads() -> Iterator[Workload]:
@@ -112,7 +114,7 @@ def measured(one: Workload, arguments: argparse.Namespace) -> dict[str, str | in
         path.write_bytes(one.data())
         feeds = dict(one.feeds())
         try:
-            own, seconds = compiled(path, feeds, arguments)
+            own, seconds = compiled(path, feeds, one.constants, arguments)
         except PhoticError as error:
             return {"name": one.name, "fault": str(error).partition("\n")[0]}
         entrants = [own, *(Entrant(peer, path, feeds) for peer in peers_of(arguments))]
@@ -137,11 +139,14 @@ def peers_of(arguments: argparse.Namespace) -> Sequence[str]:
     return [one for one in arguments.vs.split(",") if one]
 
 
-def compiled(path: Path, feeds: Feeds, arguments: argparse.Namespace) -> tuple[Entrant, float]:
+def compiled(
+    path: Path, feeds: Feeds, constants: Sequence[str], arguments: argparse.Namespace
+) -> tuple[Entrant, float]:
     """photic's program for these shapes, and the seconds it took."""
     start = time.perf_counter()
     try:
-        model = load(path, sizes_of_feeds(feeds))
+        given = {name: feeds[name] for name in constants}
+        model = load(path, sizes_of_feeds(feeds, constants), given)
     except OnnxSegments:
         return Entrant("photic session", path, feeds), 0.0
     program = model.compile(search=arguments.search, precision=arguments.precision)
@@ -151,11 +156,12 @@ def compiled(path: Path, feeds: Feeds, arguments: argparse.Namespace) -> tuple[E
     return Entrant("photic", saved, {one.key: feeds[one.name] for one in model.inputs}), seconds
 
 
-def sizes_of_feeds(feeds: Feeds) -> dict[str, int]:
+def sizes_of_feeds(feeds: Feeds, without: Sequence[str] = ()) -> dict[str, int]:
     """Every size of a model, as it is fed."""
     return {
         f"{name}_{axis}": extent
         for name, one in feeds.items()
+        if name not in without
         for axis, extent in enumerate(one.shape)
     }
 

@@ -51,7 +51,10 @@ class OnnxFeed(PhoticError):
 class OnnxSegments(PhoticError):
     code = "P418"
     template = "the model cannot be one program: {where} needs the numbers in {value}"
-    hint = "photic.frontends.onnx.Session runs it in parts and reads them back in between"
+    hint = (
+        "photic.frontends.onnx.Session runs it in parts and reads them back in between; what an "
+        "input decides, load(path, constants={name: array}) settles"
+    )
 
 
 class OnnxExport(PhoticError):

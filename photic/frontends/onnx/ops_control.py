@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from photic.base.errors import PhoticError
 from photic.frontends.onnx.call import Call, Op, Unread
+from photic.frontends.onnx.errors import OnnxNode
 from photic.frontends.onnx.kinds import KIND
 from photic.frontends.onnx.records import Graph
 from photic.frontends.onnx.value import Value, sizes_array
@@ -45,8 +46,11 @@ def _if(call: Call) -> list[Value]:
 
 
 def _both(call: Call, condition: Tensor, branches: tuple[Graph, Graph]) -> list[Value]:
-    """What one of two branches gives; both are computed."""
-    yes, no = (run_graph(one, (), call) for one in branches)
+    """What one of two branches gives; both are computed. Unread where one does not fit."""
+    try:
+        yes, no = (run_graph(one, (), call) for one in branches)
+    except OnnxNode as error:  # its shapes are not for the inputs that the other one is for
+        raise Unread(condition.operand, call.node.where) from error
     mask = shapes.reshape(condition, ())
     for one, other in zip(yes, no, strict=True):
         if one.kind != other.kind or one.shape != other.shape:

@@ -205,6 +205,27 @@ def summing(trips: int) -> Any:
     return graph_proto([main], [port("x", [2])], [port("y", None)], **arrays)
 
 
+def test_a_branch_for_other_shapes_is_left_alone() -> None:
+    """As where one branch is for one rate of sound, and the other for another."""
+    branches = {
+        f"{name}_branch": graph_proto(
+            [node("MatMul", ["x", w], [w + "y"])], [], [port(w + "y", None)]
+        )
+        for name, w in (("then", "a"), ("else", "b"))
+    }
+    main = node("If", ["is_first"], ["y"], name="rate", **branches)
+    arrays = {"a": np.eye(2, dtype=np.float32), "b": np.eye(3, dtype=np.float32)}
+    ports = [port("x", [2]), port("is_first", [], BOOL)]
+    graph = graph_proto([main], ports, [port("y", None)], **arrays)
+    x, is_first = np.array([1, 2], np.float32), np.array(True)
+    (y,) = session(graph).run(None, {"x": x, "is_first": is_first})
+    assert y.tolist() == [1, 2]
+    with pytest.raises(OnnxSegments, match="'rate'"):
+        as_model(read(model_proto(graph)), None, None)
+    known = as_model(read(model_proto(graph)), None, {"is_first": is_first})
+    assert [one.name for one in known.inputs] == ["x"]
+
+
 @pytest.mark.parametrize("trips", [0, 1, 3, 100])
 def test_short_and_long_loops_give_the_same(trips: int) -> None:
     x = np.array([1, 2], np.float32)
