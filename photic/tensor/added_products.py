@@ -148,6 +148,7 @@ def bilinear(left: Value, right: Value, weight: Value, bias: Value | None = None
 def convolve(a: Value, v: Value, mode: str = "full") -> Tensor:
     """The convolution of two lines, as NumPy's: ``mode`` full, same or valid.
 
+    Past its ends the longer line is 0, which nan or infinity of the shorter one makes nan.
     BadArgument for another rank or mode, for an empty line, and where symbolic sizes leave open
     which is the longer.
     """

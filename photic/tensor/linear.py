@@ -134,8 +134,14 @@ def vecdot(left: Value, right: Value, axis: int = -1) -> Tensor:
 
 
 def vdot(left: Value, right: Value) -> Tensor:
-    """The sum of products of all elements in row-major order, as a number of rank 0."""
-    return vecdot(ravel(left), ravel(right))
+    """The sum of products of all elements in row-major order, as a number of rank 0.
+
+    ShapeMismatch for two counts of elements.
+    """
+    one, other = ravel(left), ravel(right)
+    if one.shape != other.shape:
+        raise ShapeMismatch(op="vdot", left=one.shape, right=other.shape)
+    return vecdot(one, other)
 
 
 def cross(left: Value, right: Value, axis: int = -1) -> Tensor:

@@ -1,21 +1,23 @@
 """Cases that an entry does not give, made from one that it does: other sizes, other layouts.
 
 A kind of case is a size 0, a size 1, an odd size, thousands of elements, an array of rank 0, a view
-with strides. The model is the entry's first small case; axes of it that have one size are thought
-to belong together, and change together, one group at a time. The values of an array that changes
-are drawn from those it had. What an entry cannot have is said in ``kinds.py``, with the reason.
+with strides, arrays of two shapes that broadcast. The model is the entry's first small case; axes
+of it that have one size are thought to belong together, and change together, one group at a time.
+The values of an array that changes are drawn from those it had. What an entry cannot have is said
+in ``kinds.py``, with the reason.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from itertools import islice
+from itertools import combinations, islice
 
 import numpy as np
 from catalogue.entry import Array, Case, Entry
 from catalogue.inputs import ODD, strided
 
 NOTHING, ONE, ODDS, LARGE, SCALAR, VIEW = "size 0", "size 1", "odd", "large", "rank 0", "view"
+BROADCAST = "broadcast"
 MANY = 2048  # elements: past every vector, tile and unrolled loop
 SMALL = 2000  # elements of a model
 LOOKED_THROUGH = 12  # cases of an entry
@@ -31,8 +33,15 @@ def kinds_of(case: Case) -> set[str]:
         LARGE: any(one.size >= MANY for one in case),
         SCALAR: any(one.ndim == 0 for one in case),
         VIEW: any(one.size > 1 and not one.flags.c_contiguous for one in case),
+        BROADCAST: any(_broadcast(x.shape, y.shape) for x, y in combinations(case, 2)),
     }
     return {kind for kind, holds in found.items() if holds}
+
+
+def _broadcast(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    """Two shapes, none of them of rank 0, that differ and go together as NumPy's do."""
+    pairs = list(zip(reversed(one), reversed(other)))
+    return one != other and bool(pairs) and all(n == m or 1 in (n, m) for n, m in pairs)
 
 
 def model(entry: Entry, dtype: str) -> Case | None:
@@ -53,9 +62,22 @@ def variants(case: Case, kind: str) -> Iterator[Case]:
         yield tuple(np.array(one.reshape(-1)[0]) for one in case)
         for k in range(len(case)):
             yield (*case[:k], np.array(case[k].reshape(-1)[0]), *case[k + 1 :])
+    elif kind == BROADCAST:
+        for k in reversed(range(len(case))):
+            for narrow in _narrowed(case[k]):
+                yield (*case[:k], narrow, *case[k + 1 :])
     else:
         for resize in RESIZED[kind](case):
             yield resized(case, resize)
+
+
+def _narrowed(x: Array) -> Iterator[Array]:
+    """Without its first axis, and with each of its axes of size 1."""
+    if x.ndim > 1:
+        yield x[0]
+    for axis, extent in enumerate(x.shape):
+        if extent > 1:
+            yield np.take(x, [0], axis)
 
 
 def resized(case: Case, resize: Mapping[int, int]) -> Case:
@@ -107,4 +129,4 @@ RESIZED: Mapping[str, Callable[[Case], Iterator[dict[int, int]]]] = {
     ODDS: _each_to(ODD),
     LARGE: _each_to_many,
 }
-KINDS = (*RESIZED, SCALAR, VIEW)
+KINDS = (*RESIZED, SCALAR, VIEW, BROADCAST)

@@ -447,7 +447,7 @@ def _running(x: Array) -> tuple[Array, Array]:
 
 LOOPS = (
     *running("cumsum", np.cumsum, ("CumSum",), -4.0),
-    *running("cumprod", np.cumprod, (), 0.98),
+    *running("cumprod", np.cumprod, ("CumProd",), 0.98),
     reduction(
         "scan",
         _last_and_sums,

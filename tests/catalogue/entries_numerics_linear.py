@@ -230,7 +230,6 @@ DISTANCES = (
             ROWS,
             aten=("cdist", "_cdist_forward"),
             sizes=("n k", "m k"),
-            onnx=("CDist",),
             speed=Speed(
                 lambda torch, x, y, p=p: torch.cdist(x, y, p), million((1000, 16), (1000, 16))
             ),

@@ -129,7 +129,7 @@ ENTRIES: tuple[Entry, ...] = (
         lambda x: (ph.fill_diagonal(x, 1), ph.fill_diagonal(x[None], 0)),
         lambda x: (_filled(x, 1), _filled(x[None], 0)),
         with_specials((3, 3), (4, 2), (1, 5), (0, 2)),
-        aten=("fill_diagonal",),
+        aten=("fill_diagonal_",),
         sizes=("n m",),
     ),
     exact(

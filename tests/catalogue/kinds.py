@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 import numpy as np
 from catalogue.derived import (
+    BROADCAST,
     KINDS,
     LARGE,
     NOTHING,
@@ -24,7 +25,7 @@ from catalogue.derived import (
 )
 from catalogue.entry import Case, Entry
 from catalogue.judging import widened
-from catalogue.running import Job, built, compiled_dtypes, jobs
+from catalogue.running import Job, built, jobs
 
 from photic.base.errors import PhoticError
 
@@ -106,6 +107,11 @@ REASONS: Mapping[str, Mapping[str, str]] = {
     },
     VIEW: {},
     ODDS: {},
+    BROADCAST: {
+        "the oracle refuses arrays of two shapes": """
+            binary_cross_entropy binary_cross_entropy_with_logits lexsort masked_scatter
+        """,
+    },
 }
 # Of these many variants are tried, or one takes seconds: only with CATALOGUE_EVERY_CASE=1.
 SELDOM: Mapping[str, str] = {
@@ -142,6 +148,9 @@ SELDOM: Mapping[str, str] = {
         searchsorted.right searchsorted.sorter solve_triangular solve_triangular.batch
         solve_triangular.transposed solve_triangular.unit solve_triangular.upper stft.plain update
     """,
+    BROADCAST: """
+        conv1d.options gru.lengths isin lstm.bidirectional lstm.lengths triplet_margin_loss.swap
+    """,
     VIEW: """
         cond grid_sample.bicubic grid_sample.solid matrix_exp
     """,
@@ -160,12 +169,8 @@ def given_kinds(entry: Entry, dtype: str) -> set[str]:
     return {kind for job in jobs(entry, dtype) for kind in kinds_of(job.case)}
 
 
-def derived_job(entry: Entry, kind: str) -> Job | str:
-    """The first variant that is not refused and that the oracle answers; or why there is none.
-
-    In the first dtype of those that are compiled.
-    """
-    dtype = compiled_dtypes(entry)[0]
+def derived_job(entry: Entry, kind: str, dtype: str) -> Job | str:
+    """The first variant that is not refused and that the oracle answers; or why there is none."""
     case = model(entry, dtype)
     if case is None:
         return NO_ARRAYS

@@ -15,12 +15,13 @@ import importlib
 import os
 import warnings
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import TracebackType
+from typing import TypeAlias
 
 import numpy as np
 import pytest
@@ -38,6 +39,7 @@ MOST = (2**14, 2**11, 2**7, 2**6, 2**4)
 OUTPUTS = 20  # of one compiled program
 COMPILED_FIRST, COMPILED_OTHERS = 4, 1  # cases of an entry in its first dtype, and in another
 SHOWN = 8  # faults of one test
+EVERY_CASE = bool(os.environ.get("CATALOGUE_EVERY_CASE"))
 
 
 @cache
@@ -93,6 +95,14 @@ class InJob:
     ) -> None:
         if error is not None:
             error.add_note(f"in {self.job}")
+
+
+# Makes of the cases of one program others that it is for.
+Also: TypeAlias = Callable[[Sequence[Job]], Sequence[Job]]
+
+
+def no_more(_jobs: Sequence[Job]) -> Sequence[Job]:
+    return ()
 
 
 def jobs(entry: Entry, dtype: str) -> list[Job]:
@@ -238,16 +248,17 @@ def batches(jobs: Sequence[Job]) -> list[list[Job]]:
     return [list(jobs[k : k + OUTPUTS]) for k in range(0, len(jobs), OUTPUTS)]
 
 
-def compiled(jobs: Sequence[Job], *, symbolic: bool) -> list[str]:
+def compiled(jobs: Sequence[Job], *, symbolic: bool, also: Also = no_more) -> list[str]:
     """What is wrong with the results of one program for all the jobs.
 
-    Where it does not compile, each job is compiled alone, to say which one it was.
+    It is called with all cases that it is for, and with what ``also`` makes of each one's. Where it
+    does not compile, each job is compiled alone, to say which one it was.
     """
     parts = [built(job, f"j{k}_", symbolic=symbolic) for k, job in enumerate(jobs)]
     with ThreadPoolExecutor(1) as thread:
         made = thread.submit(program_of, parts)
         if made.exception() is None:
-            return _results_of(made.result(), parts)
+            return _results_of(made.result(), parts, also)
         alone = [thread.submit(program_of, [one]).exception() for one in parts]
     wrong = [f"{one.job}: {error!r}" for one, error in zip(parts, alone) if error is not None]
     return wrong or [f"only together do these fail with {made.exception()!r}: {_named(jobs)}"]
@@ -263,9 +274,10 @@ def program_of(parts: Sequence[Built]) -> ph.Program:
     return ph.compile(outputs, search=0)
 
 
-def _results_of(program: ph.Program, parts: Sequence[Built]) -> list[str]:
+def _results_of(program: ph.Program, parts: Sequence[Built], also: Also) -> list[str]:
     """Each part is called with all cases that its graph is for."""
-    cases = [_cases_of(one) for one in parts]
+    given = [_cases_of(one) for one in parts]
+    cases = [[*one, *also(one)] for one in given]
     found: list[str] = []
     for turn in range(max(map(len, cases))):
         now = [one[turn % len(one)] for one in cases]
@@ -319,7 +331,7 @@ def _chosen(entry: Entry, dtype: str) -> list[Job]:
     every = jobs(entry, dtype)
     is_first = dtype == compiled_dtypes(entry)[0]
     found = some_of(every, COMPILED_FIRST if is_first else COMPILED_OTHERS)
-    if os.environ.get("CATALOGUE_EVERY_CASE") or not is_first:
+    if EVERY_CASE or not is_first:
         return found
     # All cases with the axes that the entry names go through its program with symbolic sizes.
     named = [job.number for job in found if sizes_of_case(job) is not None]
@@ -328,7 +340,7 @@ def _chosen(entry: Entry, dtype: str) -> list[Job]:
 
 def some_of(every: list[Job], count: int) -> list[Job]:
     """The first case, the last and those evenly between, ``count`` in all."""
-    if len(every) <= count or os.environ.get("CATALOGUE_EVERY_CASE"):
+    if len(every) <= count or EVERY_CASE:
         return every
     if count == 1:
         return every[:1]
