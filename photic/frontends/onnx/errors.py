@@ -53,7 +53,7 @@ class OnnxSegments(PhoticError):
     template = "the model cannot be one program: {where} needs the numbers in {value}"
     hint = (
         "photic.frontends.onnx.Session runs it in parts and reads them back in between; what an "
-        "input decides, load(path, constants={name: array}) settles"
+        "input decides, load(path, constants={{name: array}}) settles"
     )
 
 
