@@ -166,7 +166,7 @@ def alone(x: Array, index: Array, values: Array, kind: str) -> Array:
         if where[1] < index.shape[1]:
             found = values[: len(index), where[1]][index[:, where[1]] % len(x) == where[0]]
             if len(found):
-                result[where] = getattr(np, kind)(found)
+                result[where] = np.asarray(getattr(np, kind)(found)).astype(x.dtype)
     return result
 
 
