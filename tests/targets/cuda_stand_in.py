@@ -55,7 +55,8 @@ def stand_in(before: str = "") -> ctypes.CDLL:
 def use(monkeypatch: pytest.MonkeyPatch) -> ctypes.CDLL:
     """The cuda target runs on it; what was opened before is found again afterwards."""
     found = stand_in()
-    monkeypatch.setattr(driver, "loaded", lambda _: found)
+    known, before = driver.CUDA, driver.loaded
+    monkeypatch.setattr(driver, "loaded", lambda one: found if one is known else before(one))
     monkeypatch.setattr(device, "machine_code", machine_code)
     for module in (device, facts):
         monkeypatch.setattr(module, "version", lambda: "none, a processor stands in")

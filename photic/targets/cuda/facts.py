@@ -19,7 +19,9 @@ from photic.targets.cuda.errors import CudaMissing
 # Of the driver's interface (CUdevice_attribute).
 UNITS, L2_BYTES, MAJOR, MINOR = 16, 38, 75, 76
 VECTOR_BYTES = 16  # of a work-item's tile: four numbers, the most that one instruction moves
-REGISTERS = 32  # vectors of that size: half of the 255 registers that a work-item may have
+# Vectors of that size in a tile. A work-item may have 255 registers, 63 vectors; partial sums and
+# what is unpacked stand beside accumulators, and with 32 three times as many kernels spilled.
+REGISTERS = 24
 CORES_A_UNIT = 32  # four numbers each make the 128 lanes of a unit
 THOUSAND = 1000
 
