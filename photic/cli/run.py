@@ -92,6 +92,10 @@ def run_model(
       photic run ./model.photic --input x=x.npy --output y=y.npy
     """
     with endings(), showing():
+        if model.endswith(".onnx"):
+            saved = f"{Path(model).stem}.photic"
+            problem = f"compile it first: photic compile {model} -o {saved}; then run {saved}"
+            raise typer.BadParameter(problem, param_hint="MODEL")
         if is_program(model, input):
             use_threads(threads)
             run_program(Path(model), input or [], output or [])

@@ -72,6 +72,7 @@ MISTAKES = {
     "an output": ("run good.photic --input image_0=x.npy --output y=y.npy", 2, ("score",)),
     "a shape": ("run good.photic --input image_0=long.npy", 1, ("(2, 5)", "(2, 4)")),
     "a dtype": ("run good.photic --input image_0=wide.npy", 1, ("float64", "astype('float32')")),
+    "not compiled": ("run good.onnx --input image_0=x.npy", 2, ("photic compile good.onnx", "-o")),
     "an array's file": ("run good.photic --input image_0=gone.npy", 1, ("gone.npy", "no such")),
 }
 
