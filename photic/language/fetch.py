@@ -149,7 +149,7 @@ def _append(part: Path, chunks: Iterable[bytes], size_bytes: int, report: Report
     """Write ``chunks`` behind what ``part`` holds, each as it comes."""
     done = _size(part)
     with write_errors(part):
-        file = part.open("ab")
+        file = part.open("ab", buffering=0)  # closing it writes nothing, and can't fail
     with file:
         report("pull", done, size_bytes)
         for chunk in chunks:
@@ -158,9 +158,10 @@ def _append(part: Path, chunks: Iterable[bytes], size_bytes: int, report: Report
                 remove_quietly(part)
                 problem = f"the server sends more than the {size_bytes} bytes it should"
                 raise DownloadFailed(what=_host(url), problem=problem)
+            rest = memoryview(chunk)
             with write_errors(part):
-                file.write(chunk)
-                file.flush()
+                while rest:
+                    rest = rest[file.write(rest) :]
             report("pull", done, size_bytes)
 
 

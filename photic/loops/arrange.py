@@ -13,7 +13,7 @@ nothing: tile sizes, lanes and register tiles come with the plan.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from photic.ir import index as form
@@ -347,7 +347,8 @@ def _leaf(state: _State, statement: Statement, path: Path) -> Parts:
     held = form.load(*where)
     if statement.weight is not None and _is_running(state, statement, path):
         weight = state.extra[_weight_name(state, statement)]
-        factor = form.load(weight, _place(state, state.homes[statement.running], path))
+        running = next(x for x in state.region.statements if x.target.name == statement.running)
+        factor = form.load(weight, _target(state, running, path)[1])
         held = form.binary("mul", held, factor)
     joined = form.binary("maximum" if statement.value.op == "max" else "add", held, value)
     arrange = _extremum if statement.weight is None else _stored
@@ -374,14 +375,13 @@ def _extremum(state: _State, statement: Statement, path: Path, where: Place, val
     ]
     if not scaled:
         return _stored(state, statement, path, where, value)
-    buffer = where[0]
-    fresh = _beside(state, Buffer(f"{buffer.name}_next", buffer.shape, buffer.dtype))
+    fresh = _beside(state, replace(where[0], name=f"{where[0].name}_next"))
     parts = _stored(state, statement, path, (fresh, where[1]), value)
     for one in {_weight_name(state, each): each for each in scaled}.values():
         assert one.weight is not None
         factor = _weighed(one.weight, form.load(*where), form.load(fresh, where[1]))
-        beside = _beside(state, Buffer(_weight_name(state, one), buffer.shape, factor.dtype))
-        parts += _stored(state, statement, path, (beside, where[1]), factor)
+        aside = _beside(state, replace(where[0], name=_weight_name(state, one), dtype=factor.dtype))
+        parts += _stored(state, statement, path, (aside, where[1]), factor)
     return parts + _stored(state, statement, path, where, form.load(fresh, where[1]))
 
 

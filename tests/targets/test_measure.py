@@ -375,9 +375,8 @@ def test_a_state_is_as_it_was_before_every_series() -> None:
 
 def test_a_library_is_closed_when_its_trials_are_forgotten() -> None:
     def libraries() -> int:
-        return len(
-            {line.split()[-2] for line in maps.read_text().splitlines() if "together" in line}
-        )
+        text = maps.read_text(encoding="utf-8", errors="replace")  # any file may be mapped
+        return len({line.split()[-2] for line in text.splitlines() if "together" in line})
 
     maps = Path("/proc/self/maps")
     worker = Worker()
