@@ -2,7 +2,7 @@
 
 Before: ``y[i, j] = x[i, j]*s`` for i:6 j:7. After: ``y[ij] = x[ij]*s`` for ij:42; both buffers are
 named as they were and seen flat. Axes that a condition or a value counts stay, and so do those that
-the buffers named by the caller have.
+the buffers named by the caller have, and axes of symbolic sizes beside a reduction.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ def _pairs(store: Store, kept: frozenset[str]) -> Iterator[tuple[Var, Var]]:
     counted = [one for x in attributes if not isinstance(x, Access) for one in form.dims_of(x)]
     fixed = [place for place, x in zip(places, accesses, strict=True) if x.buffer.name in kept]
     free = [x for x in store.axes if not any(x in variables(one) for one in (*counted, *fixed))]
+    if form.bound(store):  # what does many rows at once would be chosen for few, too
+        free = [one for one in free if isinstance(one.extent, int)]
     for outer, inner in permutations(free, 2):
         steps = [(coefficient_of(at, outer), coefficient_of(at, inner)) for at in places]
         if all(b is not None and a == b * inner.extent for a, b in steps):

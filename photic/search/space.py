@@ -37,7 +37,7 @@ from photic.search.run import LIMITS, EGraph, saturate
 from photic.search.work import LARGE_BYTES, Work
 
 AS_WRITTEN = "as written"
-SPACE_VERSION = "8"  # changes when a label comes to mean another candidate
+SPACE_VERSION = "9"  # changes when a label comes to mean another candidate
 TILE_SIZES = (1, 8, 16, 32, 64, 96, 128, 256, 512)
 MOST_REGIONS = 12  # alternatives of values
 STAGED = 3  # extractions of which copies of inputs are tried
