@@ -112,6 +112,7 @@ def entry(
 # --- symmetric and triangular ---------------------------------------------------------------
 
 BATCH = (10_000, 10, 10)
+STEPS = "a step of the scan passes over all matrices, where LAPACK keeps one in registers"
 SMALL = "a step of a scan passes over all matrices, where LAPACK keeps one in registers"
 
 
@@ -138,7 +139,9 @@ CHOLESKY = (
         matrices((definite, SIZES)),
         aten=("linalg_cholesky", "linalg_cholesky_ex", "cholesky"),
         sizes=("n n",),
-        speed=Speed(lambda torch, x: torch.linalg.cholesky(x), sized((_many(definite), BATCH))),
+        speed=Speed(
+            lambda torch, x: torch.linalg.cholesky(x), sized((_many(definite), BATCH)), why=STEPS
+        ),
     ),
     entry(
         "cholesky.upper",
@@ -203,6 +206,7 @@ TRIANGLES = (
         speed=Speed(
             lambda torch, a, b: torch.linalg.solve_triangular(a, b, upper=False),
             sized((_many(triangular), BATCH), (ordinary, (10_000, 10, 4))),
+            why=STEPS,
         ),
     ),
 )
@@ -263,6 +267,7 @@ ELIMINATION = (
         speed=Speed(
             lambda torch, a, b: torch.linalg.solve(a, b),
             sized((_many(conditioned), BATCH), (ordinary, (10_000, 10, 4))),
+            why=STEPS,
         ),
     ),
     entry(
@@ -282,7 +287,7 @@ ELIMINATION = (
         speed=Speed(
             lambda torch, x: torch.linalg.inv(x),
             sized((_many(conditioned), BATCH)),
-            why="a step of the scan passes over all matrices, where LAPACK keeps one in registers",
+            why=STEPS,
         ),
     ),
     entry(
@@ -293,7 +298,9 @@ ELIMINATION = (
         onnx=("Det",),
         aten=("linalg_det", "det"),
         sizes=("n+ n+",),
-        speed=Speed(lambda torch, x: torch.linalg.det(x), sized((_many(conditioned), BATCH))),
+        speed=Speed(
+            lambda torch, x: torch.linalg.det(x), sized((_many(conditioned), BATCH)), why=STEPS
+        ),
     ),
     entry(
         "slogdet",
