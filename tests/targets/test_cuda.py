@@ -196,7 +196,7 @@ def unopened() -> Iterator[None]:
 
 @pytest.fixture
 def without_driver(unopened: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    absent = replace(driver.CUDA, library="libcuda-that-is-not-there.so.1")
+    absent = replace(driver.CUDA, file="libcuda-that-is-not-there.so.1")
     monkeypatch.setattr(facts, "CUDA", absent)
 
 

@@ -81,7 +81,7 @@ def test_what_the_compiler_refuses_is_kept_and_named(
 def test_without_a_driver_the_list_of_targets_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    absent = replace(facts.HIP, library="libamdhip64-that-is-not-there.so")
+    absent = replace(facts.HIP, file="libamdhip64-that-is-not-there.so")
     monkeypatch.setattr(facts, "HIP", absent)
     facts._opened.cache_clear()
     with pytest.raises(HipMissing, match=r"P340.*no AMD driver(.|\n)*ROCm"):

@@ -24,13 +24,13 @@ SCRATCH_BYTES = 2**28  # of all work-items together; items take turns where this
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Driver:
-    """A library with CUDA's functions; ``names`` has those that are called otherwise there.
+    """A shared object with CUDA's functions; ``names`` has those that are called otherwise there.
 
     ``missing`` is the error for what is not here, given ``problem``; ``failed`` that for what is
     refused, given ``call`` and ``problem``. ``maker`` stands before "driver" in both.
     """
 
-    library: str
+    file: str
     maker: str
     missing: Callable[..., PhoticError]
     failed: Callable[..., PhoticError]
@@ -118,7 +118,7 @@ CUDA = Driver("libcuda.so.1", "NVIDIA", CudaMissing, CudaFailed)
 def loaded(driver: Driver) -> ctypes.CDLL:
     """The driver's library, ready to be called. Raises ``missing``."""
     try:
-        found = ctypes.CDLL(driver.library)
+        found = ctypes.CDLL(driver.file)
     except OSError as error:
         problem = f"no device was found, as there is no {driver.maker} driver here ({error})"
         raise driver.missing(problem=problem) from None

@@ -28,7 +28,7 @@ THOUSAND = 1000
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """One device. ``units`` are its multiprocessors; kernels are compiled for ``architecture``."""
+    """One device. ``units``: multiprocessors; kernels are compiled for ``architecture``."""
 
     device: str
     driver: str

@@ -11,12 +11,11 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import cache
 
 from photic.loops.target import Machine
 from photic.targets.cuda.driver import Driver
-from photic.targets.cuda.facts import machine_of
+from photic.targets.cuda.facts import Facts, Opened, machine_of
 from photic.targets.hip.compiler import version
 from photic.targets.hip.errors import HipFailed, HipMissing
 
@@ -57,28 +56,6 @@ HIP = Driver(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """One device. ``units`` are its compute units; kernels are compiled for ``architecture``."""
-
-    device: str
-    driver: str
-    compiler: str
-    architecture: str
-    units: int
-    memory_bytes: int
-    l2_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """A device in use: its number, which is its context too, and the process that opened it."""
-
-    context: int
-    facts: Facts
-    process: int
-
-
 def opened() -> Opened:
     """The device of this process. Raises HipMissing, HipFailed."""
     found = _opened()
@@ -100,7 +77,7 @@ def _opened() -> Opened:
         memory_bytes=HIP.device_bytes(handle),
         l2_bytes=l2_bytes,
     )
-    return Opened(handle, found, os.getpid())
+    return Opened(handle, found, os.getpid())  # a device's number is its context too
 
 
 def _architecture(handle: int) -> str:

@@ -56,7 +56,7 @@ class Queue:
     """A program's launches in order."""
 
     opened: Opened
-    library: Any
+    functions: Any  # an MTLLibrary
     queue: Any = field(init=False)
     commands: Any = None
     encoder: Any = None
@@ -78,7 +78,7 @@ class Queue:
         raise AssertionError("the device does not use our memory")
 
     def kernel(self, name: str, count: int, size_bytes: int) -> Kernel:
-        function = self.library.newFunctionWithName_(name)
+        function = self.functions.newFunctionWithName_(name)
         device = self.opened.device
         pipeline, error = device.newComputePipelineStateWithFunction_error_(function, None)
         if pipeline is None:
