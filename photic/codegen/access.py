@@ -12,10 +12,10 @@ from functools import reduce
 
 from photic.codegen.frame import Frame, Point, Value
 from photic.codegen.words import Spelled, dim_text
-from photic.ir.dim import Dim, data, substitute, var, variables
+from photic.forms.layout import offset
+from photic.ir.dim import Dim, Var, data, substitute, var, variables
 from photic.ir.dtype import BOOL, INT64, DType
 from photic.ir.index import Access, Buffer, Expr, data_in
-from photic.loops.layout import offset
 
 SMALL_STEP = 2**20  # lane numbers times this stay inside int32
 LANE = "lane"  # the C variable that counts the lanes of one vector
@@ -166,8 +166,12 @@ def store(frame: Frame, buffer: Buffer, index: tuple[Dim, ...], value: Value) ->
     vector = frame.is_vector(over)
     value = frame.splat(value) if vector else value
     place = offset(buffer.shape, frame.layouts[buffer], index)
-    for point in frame.points(over):
+    for point, other in _side_by_side(frame, place, over):
         name, valid = value.name(point), frame.valid_at(point) if vector else ""
+        if other != point:
+            where = _address(buffer, dim(frame, place, point))
+            words.line(frame.call("store_pairs", short, where, name, value.name(other)) + ";")
+            continue
         if vector and frame.step(place) != 1:
             where = _address(buffer, _at_each_lane(frame, place, point))
             text = words.call("store", short, 1, where, f"{name}[{LANE}]")
@@ -176,3 +180,12 @@ def store(frame: Frame, buffer: Buffer, index: tuple[Dim, ...], value: Value) ->
         where = _address(buffer, dim(frame, place, point))
         lanes, op = frame.width if vector else 1, "store_part" if valid else "store"
         words.line(words.call(op, short, lanes, where, name, *filter(None, [valid])) + ";")
+
+
+def _side_by_side(frame: Frame, place: Dim, over: tuple[Var, ...]) -> list[tuple[Point, Point]]:
+    """The points of a store, each with one whose elements lie right behind its own, or itself."""
+    points = list(frame.points(over))
+    if not frame.is_vector(over) or frame.valid or frame.step(place) != 2:
+        return [(one, one) for one in points]
+    at = {substitute(place, frame.table(one, 0)): one for one in points}
+    return [(one, at.get(where + 1, one)) for where, one in at.items() if where - 1 not in at]

@@ -15,11 +15,11 @@ from itertools import accumulate
 from photic.codegen.dialect import Dialect, Need
 from photic.codegen.tile import print_tile
 from photic.codegen.words import Words, dim_text, size_name
+from photic.forms.layout import aligned_bytes
 from photic.ir.dim import Dim, Var, symbols
 from photic.ir.index import Buffer, dims_in
 from photic.ir.nest import Clip, Fit, Loop, Nest, Part, Tile, parallel_loops, tiles
-from photic.ir.program import ROW_MAJOR, Layout
-from photic.loops.layout import aligned_bytes
+from photic.ir.program import PAIRED, ROW_MAJOR, Layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Source:
 def render(nest: Nest, slots: dict[str, int], dialect: Dialect) -> Source:
     """The source of a nest. ``slots`` says where each symbolic size stands in the sizes array."""
     words, layouts = Words(dialect.special), dict(zip(nest.parameters, nest.layouts, strict=True))
-    layouts |= dict.fromkeys(nest.scratch, ROW_MAJOR)
+    layouts |= dict.fromkeys(nest.scratch, ROW_MAJOR) | dict.fromkeys(nest.paired, PAIRED)
     written, buffers = {tile.store.buffer for tile in tiles(nest.body)}, nest.parameters
     pointers = "".join(
         f"{'' if one in written else 'const '}char {dialect.pointer.format(name=one.name)}, "

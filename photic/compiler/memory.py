@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from photic.forms.layout import aligned_bytes
 from photic.ir.program import Branch, Program, all_steps, touched
-from photic.loops.layout import aligned_bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,10 @@ Part: TypeAlias = Loop | Fit | Tile | Clip
 
 @dataclass(frozen=True, slots=True)
 class Nest:
-    """One kernel: parameters with their layouts, and the loops. ``work`` estimates operations."""
+    """One kernel: parameters with their layouts, and the loops. ``work`` estimates operations.
+
+    The ``paired`` ones of what it has as scratch lie in pairs.
+    """
 
     name: str
     parameters: tuple[Buffer, ...]
@@ -89,6 +92,7 @@ class Nest:
     body: tuple[Part, ...]
     work: Dim
     scratch: tuple[Buffer, ...] = ()
+    paired: tuple[Buffer, ...] = ()
 
 
 def tiles(parts: tuple[Part, ...]) -> Iterator[Tile]:

@@ -24,7 +24,8 @@ class Layout:
 
     With ``tile`` > 1, element ``(..., r, ...)`` of axis ``axis`` lies in panel ``r // tile`` (the
     outermost axis), place ``r % tile`` (innermost); the other axes keep their order between. The
-    last panel is filled with zeros.
+    last panel is filled with zeros. Of ``PAIRED`` ones, every two neighbours along the axis before
+    the last lie innermost.
     """
 
     axis: int
@@ -32,6 +33,7 @@ class Layout:
 
 
 ROW_MAJOR = Layout(0, 1)
+PAIRED = Layout(-2, 1)
 
 
 @dataclass(frozen=True, slots=True)

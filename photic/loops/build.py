@@ -33,13 +33,13 @@ Body: TypeAlias = Callable[[Store, Dim, Lanes], tuple[Part, ...]]
 def nest(function: Function, choice: Choice, layouts: dict[str, Layout], machine: Machine) -> Nest:
     """The nest of these choices, with the layouts that the constants really have."""
     lays = tuple(layouts.get(one.name, ROW_MAJOR) for one in function.parameters)
-    loops, parts, scratch = _staged(choice, machine) if choice.staged else (*inside(choice), ())
+    loops, parts, *scratch = _staged(choice, machine) if choice.staged else inside(choice)
     body, total = _around(parts, loops, choice.store, machine), work(function.stores[0])
     if choice.scatter:
         total = product(one.extent for one in choice.scatter.terms) * work(choice.store)
     flat = {one.name: one for one in (choice.store.buffer, *form.buffers_read(choice.store))}
     parameters = tuple(flat.get(one.name, one) for one in function.parameters)
-    return Nest(function.name, parameters, lays, body, total, scratch)
+    return Nest(function.name, parameters, lays, body, total, *scratch)
 
 
 def parallel(choice: Choice, machine: Machine) -> tuple[Part, ...]:
@@ -124,8 +124,8 @@ def _across(store: Store, choice: Choice, body: Body) -> tuple[Var, tuple[Part, 
 
 def _staged(
     choice: Choice, machine: Machine
-) -> tuple[list[Var], tuple[Part, ...], tuple[Buffer, ...]]:
-    """The loops around groups of rows, what is inside, and the buffers for what is staged.
+) -> tuple[list[Var], tuple[Part, ...], tuple[Buffer, ...], tuple[Buffer, ...]]:
+    """The loops around groups of rows, what is inside, what is staged where, and what in pairs.
 
     A group first computes what all its rows read; where there are few rows it does not.
     """
@@ -136,16 +136,24 @@ def _staged(
     even = bounds(tiles.extent)[1] * lanes // (ENOUGH_GROUPS * machine.cores)
     together = max(GROUP_ROWS, min(even, MOST_GROUP_ROWS))
     groups, unrolled = _in_groups((), tiles, together)[0], written_out(store.value)
+    special = machine.paired and choice.few
+    paired = tuple(one for one, _ in held.values() if special and _has_pairs(one))
 
     def body(inner: Store, place: Dim, across: Lanes) -> tuple[Part, ...]:
         lane, first, reads = across.axis, list[Part](), dict[Expr, Expr]()
         for one, (buffer, axes) in held.items():
             value = form.substitute_expr(one, {choice.lanes: place} if choice.lanes else {})
             index = tuple(var(axis.name, axis.extent) for axis in (*axes, lane))
-            reads[value] = form.load(buffer, index)
+            reads[value], kept = form.load(buffer, index), Store(buffer, (), index, value)
             short = [axis for axis in axes if axis in unrolled]
-            tile = Tile(Store(buffer, (), index, value), tuple(short), across, frozenset())
-            first += _serially([axis for axis in axes if axis not in unrolled], (tile,))
+            around = [axis for axis in axes if axis not in unrolled]
+            if buffer in paired and axes[-1] in around:
+                pair = Var(f"{axes[-1]}_u", 2)
+                around[-1] = _tiles_of(axes[-1], 2)
+                number = var(around[-1].name, around[-1].extent) * 2 + var(pair.name, 2)
+                kept, short = _put(kept, axes[-1], number), [*short, pair]
+            tile = Tile(kept, tuple(short), across, frozenset())
+            first += _serially(around, (tile,))
         changed = replace(inner, value=form.replaced(inner.value, reads))
         parts = _rows(changed, list(choice.rows), (), across, choice.few)
         made = _in_groups(parts, tiles, together)[1]
@@ -159,7 +167,13 @@ def _staged(
     loop, parts = _across(store, choice, body)
     others = (axis for axis in choice.order if axis not in (choice.lanes, rows))
     loops = [one for one in (*others, loop, groups) if one.extent != 1]
-    return loops, parts, tuple(buffer for buffer, _ in held.values())
+    return loops, parts, tuple(buffer for buffer, _ in held.values()), paired
+
+
+def _has_pairs(buffer: Buffer) -> bool:
+    """True for half numbers of which there is an even number along the last reduction."""
+    count = buffer.shape[-2]
+    return buffer.dtype.is_half and isinstance(count, int) and count % 2 == 0
 
 
 def _fitted(

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from photic.forms.layout import ALIGNMENT, offset
 from photic.ir import index as form
 from photic.ir.dim import Var, bounds, coefficient_of
 from photic.ir.index import Access, Store
 from photic.ir.program import ROW_MAJOR, Layout
-from photic.loops.layout import ALIGNMENT, offset
 
 AHEAD = 0.5  # of the cost of a line that follows the last one
 WRITTEN = 2  # a line that is written is read before

@@ -17,8 +17,9 @@ class Machine:
     """Facts of one machine: sizes in bytes, counts of registers and cores.
 
     ``special`` tells the vectors and rows with which an instruction of the machine does all of a
-    store's reduction, given the variable across lanes; None where none does. ``narrow``: rounding
-    to a half type may be left out where nothing is stored in it.
+    store's reduction, given the variable across lanes; None where none does. ``paired``: it reads
+    what is staged in pairs along its last reduction. ``narrow``: rounding to a half type may be
+    left out where nothing is stored in it.
     """
 
     vector_bytes: int
@@ -26,4 +27,5 @@ class Machine:
     cores: int
     cache_bytes: int
     special: Callable[[Store, Var | None], tuple[int, Rows] | None] = lambda store, lanes: None
+    paired: bool = False
     narrow: bool = False

@@ -16,13 +16,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from photic.forms.layout import offset
 from photic.ir import index as form
 from photic.ir.dim import Atom, Dim, Var, bounds, coefficient_of, substitute, variables
 from photic.ir.index import Access, Buffer, Expr, Over
 from photic.ir.nest import Clip, Fit, Loop, Nest, Part, Tile, parallel_loops
 from photic.ir.program import ROW_MAJOR, Layout
 from photic.ir.walk import parts_first
-from photic.loops.layout import offset
 from photic.loops.target import Machine
 
 # Cycles of operations on one register, by name; all others take one instruction.

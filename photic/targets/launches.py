@@ -18,6 +18,7 @@ from photic.codegen.clike import scratch_starts
 from photic.codegen.dialect import Addresses
 from photic.codegen.words import Words
 from photic.forms.graph_text import parse_dim
+from photic.forms.layout import ALIGNMENT, aligned_bytes, elements
 from photic.ir.dim import Dim, Symbol, product
 from photic.ir.index import Buffer
 from photic.ir.nest import Nest, parallel_loops
@@ -32,7 +33,6 @@ from photic.ir.program import (
     Step,
     all_steps,
 )
-from photic.loops.layout import ALIGNMENT, aligned_bytes, elements
 
 PLAN = "//: "
 UNKNOWN = "state"  # a buffer of no known role may be read and written

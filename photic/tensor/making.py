@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from photic.compiler.passes import Compilation
 from photic.forms.graph_text import type_text
+from photic.forms.layout import aligned_bytes
 from photic.ir.graph import Along, Graph, Item, Named, Node, Payload, Scan, all_nodes
 from photic.ir.program import Branch, Collective, Copy, Kernel, Program, Repeat, Step, touched
-from photic.loops.layout import aligned_bytes
 from photic.storage.making import MOST_NODES, MOST_TRIED, GraphNode, Making, Placed
 from photic.tuning.tune import Tuned
 from photic.tuning.winners import Winner

@@ -20,10 +20,10 @@ from fuzz.movements import Array, number
 from photic.codegen.clike import scratch_stride
 from photic.codegen.dialect import Addresses
 from photic.compiler.passes import PASSES, Compilation
+from photic.forms.layout import elements
 from photic.forms.program_check import check_program
 from photic.ir.graph import Graph
 from photic.ir.program import Program, name_of
-from photic.loops.layout import elements
 from photic.loops.target import Machine
 from photic.targets.c.entry import POOL, entry_source
 from photic.targets.c.pool import pool

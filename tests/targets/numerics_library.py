@@ -99,6 +99,10 @@ class Library:
         self._run("load_even", dtype, len(mask), address, mask, out, step, count)
         return out
 
+    def store_pairs(self, dtype: str, lanes: int, a: np.ndarray, b: np.ndarray, to: int) -> None:
+        """Two vectors, lane after lane in turns, at an address."""
+        self._run("store_pairs", dtype, lanes, a, b, to)
+
     def reverse(self, dtype: str, lanes: int, array: np.ndarray) -> np.ndarray:
         """Each run of `lanes` elements, the last one first."""
         out = np.empty(len(array), NUMPY[dtype])
@@ -228,7 +232,10 @@ def _apart(dtype: str, lanes: int) -> tuple[str, set[tuple[str, str]]]:
                                   load_even_masked_{name}(a, {step}, {mask}, n));"""
         for step in STEPS
     )
-    text = f"""void run_gather_{name}(const char *base, const char *index, const char *mask,
+    text = f"""void run_store_pairs_{name}(const char *a, const char *b, char *out) {{
+    store_pairs_{name}(out, load_{name}(a), load_{name}(b));
+}}
+void run_gather_{name}(const char *base, const char *index, const char *mask,
                        char *out, long long n) {{
     store_{name}(out, gather_{name}(base, load_i64x{lanes}(index), {mask}, n));
 }}
@@ -236,7 +243,10 @@ void run_load_even_{name}(const char *a, const char *mask, char *out, long long 
                           long long n) {{
 {even}
 }}"""
-    used = {(o, dtype) for o in ("store", "gather", "load_even", "load_even_masked")}
+    used = {
+        (one, dtype)
+        for one in ("load", "store", "store_pairs", "gather", "load_even", "load_even_masked")
+    }
     return text, used | {("load", "i64"), ("load", "bool")}
 
 

@@ -69,6 +69,30 @@ def test_every_size_of_a_symbolic_number_of_rows_is_right() -> None:
 
 
 @needs_tiles
+@pytest.mark.parametrize("in_pairs", [True, False], ids=["even", "odd"])
+def test_weights_that_are_unpacked_for_tiles_lie_in_pairs_where_there_are_pairs(
+    in_pairs: bool,
+) -> None:
+    rng, count = np.random.default_rng(0), ph.dim("rows", 1, 200)
+    blocks, block, columns = (16, 32, 131) if in_pairs else (32, 15, 131)
+    packed = rng.integers(0, 255, (columns, blocks, block)).astype(np.uint8)
+    scale = rng.standard_normal((columns, blocks, 1)).astype(np.float32)
+    terms = blocks * block
+    w = (ph.constant(packed).astype("float32") * ph.constant(scale)).reshape((columns, terms))
+    product = ph.matmul(ph.input("x", (count, terms)), w.transpose())
+    program = ph.compile(product, search=0, ranges={"rows": (16,)}, precision="bf16")
+    (source,) = (one.source for one in program.report.kernels if INSTRUCTION in one.source)
+    assert ("store_pairs_bf16x16" in source) == in_pairs
+    assert ("char pairs[" in source) != in_pairs
+    b = (packed * scale.astype(np.float64)).reshape(columns, terms).T
+    for rows in (1, 15, 16, 33, 130, 200):
+        a = drawn(rng, rows, terms).astype(np.float32)
+        # each weight may be rounded to bfloat16
+        limit = (HALF + SUMMING) * (np.abs(a).astype(np.float64) @ np.abs(b))
+        assert (np.abs(called(program, x=a) - a @ b) <= limit).all()
+
+
+@needs_tiles
 def test_batches_and_what_follows_a_product_stay_in_its_kernel() -> None:
     rng = np.random.default_rng(0)
     a, b, c = drawn(rng, 3, 48, 64), drawn(rng, 3, 64, 64), drawn(rng, 64)

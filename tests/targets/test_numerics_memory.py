@@ -97,6 +97,15 @@ def test_evenly_apart_lanes_are_read_and_nothing_past_the_last(machine, dtype, s
 
 @MANY
 @pytest.mark.parametrize("dtype", EVERY)
+def test_two_vectors_are_written_in_turns_and_nothing_behind_them(machine, dtype, lanes, fence):
+    first, second = stored_values(dtype, 2 * lanes).reshape(2, lanes)
+    machine.store_pairs(dtype, lanes, first, second, fence - 2 * first.nbytes)
+    written = np.stack([first, second], -1)
+    assert ctypes.string_at(fence - written.nbytes, written.nbytes) == written.tobytes()
+
+
+@MANY
+@pytest.mark.parametrize("dtype", EVERY)
 def test_reverse_gives_the_last_lane_first(machine, dtype, lanes):
     values = stored_values(dtype, 4 * lanes)
     same(machine.reverse(dtype, lanes, values), values.reshape(4, lanes)[:, ::-1].reshape(-1))

@@ -36,7 +36,7 @@ def machine() -> Machine:
         cores=known.cores,
         cache_bytes=known.l2_bytes,
     )
-    return replace(made, special=register_tile) if known.amx_bf16 else made
+    return replace(made, special=register_tile, paired=True) if known.amx_bf16 else made
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,10 @@ from pathlib import Path
 from photic.codegen.clike import scratch_stride
 from photic.codegen.dialect import Addresses
 from photic.codegen.words import Words, dim_text, size_name
+from photic.forms.layout import elements
 from photic.ir.dim import product
 from photic.ir.nest import Nest, parallel_loops
 from photic.ir.program import Branch, Collective, Copy, Kernel, Program, Repeat, Step
-from photic.loops.layout import elements
 
 SMALL_WORK = 100_000  # operations; less than this is not worth waking a thread for
 POOL = Path(__file__).with_name("entry.h").read_text(encoding="utf-8")

@@ -6,8 +6,9 @@ a register tile of 16 to 128 rows and two or four vectors, where k moves fastest
 The products are exact and the sums float32; subnormal numbers count as 0, which is what tells it
 from multiply-adds beside the order of the sum.
 
-``register_tile`` tells the planner where it fits; ``product`` prints it. The interleaving is done
-on the way, for all rows of the tile. The registers must have been granted (``facts``).
+``register_tile`` tells the planner where it fits; ``product`` prints it. What lies in pairs (what
+is staged does) is loaded as it is; the rest is interleaved on the way, for all rows of the tile.
+The registers must have been granted (``facts``).
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ from math import prod
 
 from photic.codegen.tile import print_tile
 from photic.codegen.words import Words, dim_text
+from photic.forms.layout import offset
 from photic.ir import index as form
 from photic.ir.dim import Atom, Dim, Var, bounds, coefficient_of, mod, substitute, var, variables
 from photic.ir.dim import product as product_of
 from photic.ir.dtype import BFLOAT16, FLOAT32
 from photic.ir.index import Access, Buffer, Expr, Order, Over, Store
 from photic.ir.nest import Lanes, Tile
-from photic.ir.program import ROW_MAJOR, Layout
+from photic.ir.program import PAIRED, ROW_MAJOR, Layout
 from photic.ir.walk import parts_first
-from photic.loops.layout import offset
 from photic.loops.target import Rows
 from photic.targets.c.facts import facts
 
@@ -34,12 +35,12 @@ SIDE = 16  # rows and columns of a tile of sums
 TERMS = 32  # bfloat16 numbers in a row of a tile
 MANY_TERMS = 64  # enough that some may be left over
 REGISTERS = 8
-SUMS = 4  # tiles of sums in registers; others hold operands
 VECTORS = (4, 2)  # tiles of sums side by side
 SHARING = 0.1  # of a tile's time: what each set of them takes to load and store beside
 MOST_ROWS = 128  # of a register tile
-MOST_TERMS = 256  # that are interleaved before they are used
+MOST_TERMS = 1024  # that are interleaved before they are used
 ROW_BYTES = 64
+PAIR_BYTES = 4
 ALIGNED = "__attribute__((aligned(64)))"
 NAME = "tile_sums"  # of the memory in which sums wait for the rest of the tile
 
@@ -144,6 +145,10 @@ def product(tile: Tile, layouts: Mapping[Buffer, Layout], words: Words) -> bool:
     The sums come first, then the rest, row by row.
     """
     lanes, unrolled = tile.lanes, tile.unrolled
+    if layouts.get(tile.store.buffer) == PAIRED:
+        same = {one: getattr(words, one) for one in ("lines", "indent", "needs", "numbers")}
+        print_tile(tile, dict(layouts), _Flushing(**same))
+        return True
     if lanes is None or lanes.width != SIDE or lanes.count not in VECTORS or lanes.reduced:
         return False
     if len(unrolled) != 1 or bounds(unrolled[0].extent)[1] < SIDE or not facts().amx_bf16:
@@ -179,13 +184,15 @@ class _Steps:
     row: Dim
     lane: int
     term: int
+    is_paired: bool  # every two terms lie side by side
 
 
 def _steps(
     found: _Product, rows: Var, lanes: Var, layouts: Mapping[Buffer, Layout]
 ) -> _Steps | None:
     """The steps between operands where the instruction can load them."""
-    left, right = (_place(one, layouts) for one in (found.rows, found.lanes))
+    is_paired = layouts.get(found.lanes.buffer) == PAIRED
+    left, right = _place(found.rows, layouts), _place(found.lanes, {} if is_paired else layouts)
     axes = [(coefficient_of(left, axis), axis) for axis in found.axes]
     if not all(isinstance(step, int) for step, _ in axes):
         return None
@@ -197,7 +204,7 @@ def _steps(
     if row is None or variables(row) or not (isinstance(lane, int) and isinstance(term, int)):
         return None
     is_loaded = lane == 1 or (term == 1 and lane % 2 == 0)
-    return _Steps(row, lane, term) if row and lane and is_loaded else None
+    return _Steps(row, lane, term, is_paired) if row and lane and is_loaded else None
 
 
 def _along(place: Dim, axes: Sequence[Var]) -> int | None:
@@ -217,7 +224,10 @@ def _place(access: Access, layouts: Mapping[Buffer, Layout]) -> Dim:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """The sums of some tiles side by side and one below the other, in registers from 0 on."""
+    """The sums of some tiles side by side and one below the other, in registers from 0 on.
+
+    As many below as beside each other where there are rows enough: fewer operands are loaded.
+    """
 
     down: int
     across: int
@@ -228,6 +238,28 @@ class _Block:
 
     def register(self, row: int, column: int) -> int:
         return row * self.across + column
+
+
+SQUARE = _Block(2, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """Where pairs of terms lie, and the bytes from term to term, lane to lane, row to row."""
+
+    where: str
+    term: int
+    lane: int
+    row: int
+
+
+class _Flushing(Words):
+    """Words for what only tiles read: a subnormal bfloat16 number may be 0, which costs less."""
+
+    def call(self, op: str, dtype: str, lanes: int, *arguments: str) -> str:
+        """As for all words, but for rounding to bfloat16."""
+        rounds = op == "cast_f32" and dtype == BFLOAT16.short
+        return Words.call(self, "flush_f32" if rounds else op, dtype, lanes, *arguments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +276,11 @@ class _Printing:
         """Columns of the register tile."""
         return self.lanes.count * SIDE
 
+    def pair(self, column: int) -> str:
+        """Where a pair of terms lies: tiles one behind the other, those side by side first."""
+        tile = f"term/{TERMS}*{self.lanes.count} + {column}"
+        return f"pairs + ({tile})*{SIDE * ROW_BYTES} + term%{TERMS}*{ROW_BYTES // 2}"
+
     def address(self, access: Access, axes: tuple[Var, ...]) -> str:
         """Where an operand's first element of the tile lies."""
         starts: dict[Atom, Dim] = dict.fromkeys((*axes, self.tile.unrolled[0], self.lanes.axis), 0)
@@ -254,13 +291,14 @@ class _Printing:
 def _print(printing: _Printing, products: list[tuple[_Product, _Steps]]) -> None:
     """The sums by loops over terms and rows, then a loop over the rows around what is left."""
     words, (row,), width = printing.words, printing.tile.unrolled, printing.width
-    is_whole, down = isinstance(row.extent, int), SUMS // printing.lanes.count
-    is_even = is_whole and bounds(row.extent)[0] % (down * SIDE) == 0
-    block = _Block(down if is_even else 1, printing.lanes.count)
+    is_whole = isinstance(row.extent, int)
+    is_even = is_whole and bounds(row.extent)[0] % (SQUARE.down * SIDE) == 0
+    block = SQUARE if is_even else _Block(1, printing.lanes.count)
     most = min(bounds(row.extent)[1], MOST_ROWS)
     chunk = min(MOST_TERMS, max(bounds(one.whole)[1] for one, _ in products))
     _configure(words, block, None if is_whole else dim_text(row.extent))
-    words.line(f"char pairs[{chunk * width * 2}] {ALIGNED};")
+    if not all(steps.is_paired for _, steps in products):
+        words.line(f"char pairs[{chunk * width * 2}] {ALIGNED};")
     index, reads = [var(one.name, one.extent) for one in (row, printing.lanes.axis)], {}
     layouts = dict(printing.layouts)
     for number, (found, steps) in enumerate(products):
@@ -291,14 +329,20 @@ def _sum(printing: _Printing, block: _Block, found: _Product, steps: _Steps, sum
         is_even = isinstance(found.whole, int) and found.whole % chunk == 0
         terms = chunk if is_even else f"{chunk} < {left} ? {chunk} : {left}"
         words.line(f"const int terms = {terms};")
-        interleave = _interleave if steps.lane == 1 else _gather
-        interleave(printing, f"{lanes} + from*{2 * steps.term}ll", steps)
-        with words.block(f"for (int row = 0; row < {extent}; row += {block.down * SIDE})"):
+        start = f"{lanes} + from*{2 * steps.term}ll"
+        if steps.is_paired:
+            pairs = _Pairs(start, 2 * steps.term, PAIR_BYTES, PAIR_BYTES * steps.term)
+        else:
+            (_interleave if steps.lane == 1 else _gather)(printing, start, steps)
+            pairs = _Pairs("pairs", printing.width * 2, ROW_BYTES, ROW_BYTES)
+        with (
+            words.block(f"for (int beside = 0; beside < {width}; beside += {block.across * SIDE})"),
+            words.block(f"for (int row = 0; row < {extent}; row += {block.down * SIDE})"),
+        ):
             if not is_whole:
                 words.line(f"if ({extent} - row < {SIDE}) __builtin_ia32_tile_loadconfig(last);")
             where = f"{rows} + (from + row*{dim_text(steps.row)})*2"
-            place = f"{sums} + row*{width * 4}"
-            _accumulate(words, block, where, dim_text(steps.row * 2), place, "from == 0")
+            _accumulate(printing, block, (where, dim_text(steps.row * 2)), pairs, sums)
         if not is_whole:
             words.line("__builtin_ia32_tile_loadconfig(tiles);")
 
@@ -328,7 +372,7 @@ def _gather(printing: _Printing, where: str, steps: _Steps) -> None:
                 every, op = words.call("splat", "bool", SIDE, "-1"), "load_even_masked"
                 arguments += [every, _count(valid, number * SIDE, SIDE)]
             text = words.call(op, "i32", SIDE, *arguments)
-            to = f"pairs + term*{2 * printing.width} + {number * ROW_BYTES}"
+            to = printing.pair(number)
             words.line(words.call("store", "i32", SIDE, to, text) + ";")
 
 
@@ -349,7 +393,7 @@ def _interleave(printing: _Printing, where: str, steps: _Steps) -> None:
                 lanes = range(half * SIDE, (half + 1) * SIDE)
                 order = ", ".join(f"{one}, {one + double}" for one in lanes)
                 text = f"__builtin_shufflevector({', '.join(names)}, {order})"
-                to = f"pairs + term*{2 * printing.width} + {(2 * part + half) * ROW_BYTES}"
+                to = printing.pair(2 * part + half)
                 words.line(words.call("store", "bf16", double, to, text) + ";")
 
 
@@ -359,18 +403,22 @@ def _count(valid: Dim, start: int, width: int) -> str:
 
 
 def _accumulate(
-    words: Words, block: _Block, rows: str, step: str, sums: str, is_first: str
+    printing: _Printing, block: _Block, left: tuple[str, str], pairs: _Pairs, sums: str
 ) -> None:
-    """The products of a chunk's terms added to the sums of a block."""
-    stride, spare = block.across * ROW_BYTES, len(block.places)
+    """The products of a chunk's terms added to the sums of a block, or the first of them.
+
+    ``left``: where the left operand lies, and the bytes from row to row.
+    """
+    words, spare, (rows, step) = printing.words, len(block.places), left
+    stride = printing.width * 4
 
     def each(text: str) -> None:
         for row, column in block.places:
-            where = f"{sums} + {row * SIDE * stride + column * ROW_BYTES}"
-            number = block.register(row, column)
-            words.line(text.format(number=number, where=where, stride=stride))
+            place = row * SIDE * stride + column * ROW_BYTES
+            where = f"{sums} + row*{stride} + beside*4 + {place}"
+            words.line(text.format(number=block.register(row, column), where=where, stride=stride))
 
-    with words.block(f"if ({is_first})", end=""):
+    with words.block("if (from == 0)", end=""):
         each("__builtin_ia32_tilezero({number});")
     with words.block("} else"):
         each("__builtin_ia32_tileloadd64({number}, {where}, {stride});")
@@ -380,8 +428,8 @@ def _accumulate(
             words.line(f"__builtin_ia32_tileloadd64({spare + row}, {where}, {step});")
         for column in range(block.across):
             number = spare + block.down + column % (REGISTERS - spare - block.down)
-            where = f"pairs + term*{stride // 2} + {column * ROW_BYTES}"
-            words.line(f"__builtin_ia32_tileloadd64({number}, {where}, {stride});")
+            where = f"{pairs.where} + term*{pairs.term} + (beside + {column * SIDE})*{pairs.lane}"
+            words.line(f"__builtin_ia32_tileloadd64({number}, {where}, {pairs.row}ll);")
             for row in range(block.down):
                 register = block.register(row, column)
                 words.line(f"__builtin_ia32_tdpbf16ps({register}, {spare + row}, {number});")

@@ -15,6 +15,7 @@ literals splat by a cast: `(f32x16)(1.0f)`.
 
     every dtype    load(p)  load_ahead(p)  store(p, v)  load_part(p, n)  store_part(p, v, n)
                    load_masked(p, mask, n)  load_even(p, step)  load_even_masked(p, step, mask, n)
+                   store_pairs(p, a, b): a[0] b[0] a[1] b[1] and so on
                    gather(base, i64 index, mask, n)  splat(scalar)
                    sel(mask, a, b)  lo(v)  hi(v)  cat(low, high)  cast_A (from A)  reverse(v)
     not f16, bf16  add mul max mod lt le eq (a, b)   fma(a, b, c)   hsum(v)  hmax(v), to a scalar
@@ -38,8 +39,8 @@ The text is in numerics_*.h beside this file: sections that open with `//: opera
 lanes`, where lanes is `one`, `two`, `many`, `any`, a number, `native` (fills an x86 register) or
 `wide` (wider than any), and the first section that fits is taken. In a section, for f32x16: $T
 f32x16, $D f32, $L 16, $H f32x8, $E f32x1, $I the integers i32x16, $B boolx16, $O the operation,
-$BITS 32; in casts $FD the source dtype, $F its lanes; $LOW, $HIGH, $ALL are lane numbers, $MIN,
-$MAX, $CAP the integer's bounds, the last exclusive.
+$BITS 32; in casts $FD the source dtype, $F its lanes; $LOW, $HIGH, $ALL are lane numbers, $PAIRS
+those of two vectors in turns, $MIN, $MAX, $CAP the integer's bounds, the last exclusive.
 """
 
 import re
@@ -253,6 +254,7 @@ def _holes(operation: str, dtype: str, lanes: int) -> dict[str, str]:
         "LOW": _numbers(0, half),
         "HIGH": _numbers(half, lanes),
         "ALL": _numbers(0, lanes),
+        "PAIRS": ", ".join(f"{one}, {lanes + one}" for one in range(lanes)),
         "MIN": f"({low + 1}ll - 1)" if low else "0",
         "MAX": f"{cap - 1}ll",
         "CAP": f"{cap}.0",

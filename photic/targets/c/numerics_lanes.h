@@ -71,6 +71,11 @@ INLINE $T gather_$T(const void *base, i64x$L index, $B lanes, i64x1 n) {
     return cast_u8_$T(gather_u8x$L(base, index, lanes, n));
 }
 
+//: store_pairs : bool : many
+INLINE void store_pairs_$T(void *p, $T a, $T b) {
+    store_pairs_u8x$L(p, cast_bool_u8x$L(a), cast_bool_u8x$L(b));
+}
+
 //: load_even : bool : many
 INLINE $T load_even_$T(const void *p, i64x1 step) { return cast_u8_$T(load_even_u8x$L(p, step)); }
 
@@ -96,6 +101,13 @@ INLINE $T load_ahead_$T(const void *p) {
 INLINE void store_$T(void *p, $T v) {
     typedef $T unaligned __attribute__((aligned(1), may_alias));
     *(unaligned *)p = v;
+}
+
+//: store_pairs : ALL : many
+INLINE void store_pairs_$T(void *p, $T a, $T b) {
+    typedef $E both __attribute__((ext_vector_type(2 * $L)));
+    typedef both unaligned __attribute__((aligned(1), may_alias));
+    *(unaligned *)p = __builtin_shufflevector(a, b, $PAIRS);
 }
 
 //: load_part : ALL : one

@@ -91,6 +91,15 @@ INLINE $T gather_$T(const void *base, i64x$L index, $B lanes, i64x1 n) {
     return v;
 }
 
+//: store_pairs : NUMBER f16 bf16 : many
+INLINE void store_pairs_$T(void *p, $T a, $T b) {
+#pragma unroll
+    for (int i = 0; i < $L; i++) {
+        (($E *)p)[2 * i] = a.at[i];
+        (($E *)p)[2 * i + 1] = b.at[i];
+    }
+}
+
 //: load_even : NUMBER f16 bf16 : many
 INLINE $T load_even_$T(const void *p, i64x1 step) {
     $T v;

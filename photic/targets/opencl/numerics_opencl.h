@@ -85,6 +85,19 @@ INLINE $T gather_$T(const __global void *base, i64x$L index, $B lanes, i64x1 n) 
     return cast_u8_$T(gather_u8x$L(base, index, lanes, n));
 }
 
+//: store_pairs : bool : many
+INLINE void store_pairs_$T(__global void *p, $T a, $T b) {
+    store_pairs_u8x$L(p, cast_bool_u8x$L(a), cast_bool_u8x$L(b));
+}
+
+//: store_pairs : ALL : many
+INLINE void store_pairs_$T(__global void *p, $T a, $T b) {
+    for (int i = 0; i < $L; i++) {
+        ((__global $E *)p)[2 * i] = a[i];
+        ((__global $E *)p)[2 * i + 1] = b[i];
+    }
+}
+
 //: load_even : bool : many
 INLINE $T load_even_$T(const __global void *p, i64x1 step) {
     return cast_u8_$T(load_even_u8x$L(p, step));

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from photic.forms.places import flat
-from photic.ir.dim import Dim, bounds, product
+from photic.ir.dim import Dim, bounds, mod, product
 from photic.ir.index import Buffer
-from photic.ir.program import Layout
+from photic.ir.program import PAIRED, Layout
 
 ALIGNMENT = 64  # bytes; one cache line
 
@@ -15,6 +15,10 @@ ALIGNMENT = 64  # bytes; one cache line
 def offset(shape: Sequence[Dim], layout: Layout, index: Sequence[Dim]) -> Dim:
     """The element offset of an index in a buffer of this shape and layout."""
     places = list(index)
+    if layout == PAIRED:
+        *outer, one, last = places
+        pairs = [*shape[:-2], shape[-2] // 2, shape[-1], 2]
+        return flat(pairs, [*outer, one // 2, last, mod(one, 2)])
     if layout.tile > 1:
         cut = places.pop(layout.axis)
         places = [cut // layout.tile, *places, cut % layout.tile]
