@@ -56,8 +56,9 @@ def kept_program(
     """The program that an earlier run kept, or ``make()``, which is kept for later runs.
 
     ``model``: texts that tell this program from those of other models. ``target``: the name of
-    the target that ``make`` compiles for. ``progress("compile", done, total)`` is called while
-    it compiles. A program that cannot be kept is given all the same, with a warning.
+    the target that ``make`` compiles for, as ``compile`` takes it. While it compiles
+    ``progress("compile", done, total)`` is called. A program that cannot be kept is given all the
+    same, with a warning.
     """
     name = _name(model, target)
     found = _found(name)

@@ -57,7 +57,6 @@ from photic.tensor.program import Program
 CHUNK_TOKENS = 128  # of a prompt in one call: enough for full register tiles, small in memory
 MANY_TOKENS = 16  # in a call, from which on products are rounded, by kernels of their own
 STEP = "step"
-TARGET = "c"
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,7 +380,7 @@ def open_session(
     key += [f"{answers} answers"] if speculative else []
     key += [f"{cache} cache"] if cache != DEFAULT_CACHE else []
     key += [precision]
-    given = key, TARGET, make, progress
+    given = key, "", make, progress
     program = remade_program(*given) if search > 0 else kept_program(*given)
     return Session(path, config, tokenizer, program, room, speculative)
 
@@ -423,7 +422,6 @@ def compiled(
     return compile(
         {"logits": model.logits},
         model.updates,
-        target=TARGET,
         search=search,
         seed=seed,
         without=without,

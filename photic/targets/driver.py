@@ -1,8 +1,7 @@
 """A driver as NVIDIA's is, called through its C interface: what is asked, and refusals as errors.
 
-Knows no program: memory, modules, kernels and a queue on the one device that is used, the first
-that the driver shows (CUDA_VISIBLE_DEVICES is the driver's own variable). AMD's has the same
-functions by other names, so that a ``Driver`` says what its are called.
+Knows no program: memory, modules, kernels and a queue on a device, by its context. AMD's has the
+same functions by other names, so that a ``Driver`` says what its are called.
 """
 
 from __future__ import annotations
@@ -14,10 +13,10 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from photic.base.errors import PhoticError
-from photic.targets.cuda.errors import CudaFailed, CudaMissing
 from photic.targets.errors import TooLarge
 
 OUT_OF_MEMORY, NO_DEVICE = 2, 100  # of the drivers' statuses
+GROUP = 64  # work-items of a block: one or two warps, which may have all the registers of one
 MOST_GROUPS = 2**31 - 1  # of a launch
 SCRATCH_BYTES = 2**28  # of all work-items together; items take turns where this is not enough
 
@@ -60,13 +59,17 @@ class Driver:
         """The error that says that there is no device."""
         return self.missing(problem=f"no device was found: the {self.maker} driver knows of none")
 
-    # --- a device ---------------------------------------------------------------------------
+    # --- devices ----------------------------------------------------------------------------
 
     def device(self, number: int) -> int:
         """The handle of a device; a driver without any raises ``missing``."""
         if number >= self.number("cuDeviceGetCount"):
             raise self.nothing()
         return self.number("cuDeviceGet", number)
+
+    def device_names(self) -> list[str]:
+        """What the devices are called, in the driver's order. Raises ``missing``."""
+        return [self.device_name(self.device(k)) for k in range(self.number("cuDeviceGetCount"))]
 
     def device_name(self, handle: int) -> str:
         """What its maker calls it."""
@@ -109,9 +112,6 @@ class Driver:
         """What ``handle`` stands for is given back with an object of ours; not when all ends."""
         functions = self.function("cuCtxSetCurrent"), self.function(name)
         weakref.finalize(one, _end, *functions, context, handle).atexit = False
-
-
-CUDA = Driver("libcuda.so.1", "NVIDIA", CudaMissing, CudaFailed)
 
 
 @cache
@@ -203,8 +203,8 @@ class Queue:
 
     context: int
     module: Module
-    group: int
     stream: ctypes.c_void_p = field(init=False)
+    group: int = GROUP
     shares_memory: bool = False
 
     def __post_init__(self) -> None:
