@@ -74,9 +74,9 @@ class Target:
 def target_named(text: str) -> Target:
     """The record of ``opencl``, or on one of several devices of ``opencl:1`` or ``opencl:radeon``.
 
-    No text means PHOTIC_TARGET's, or ``c``. A device is a number, or a part of its name that no other has. Without one it is what
-    PHOTIC_TARGET says of this target, or the first. Raises BadArgument for what is not there, and
-    the target's errors where a device is to be looked for.
+    No text means PHOTIC_TARGET's, or ``c``. A device is a number, or a part of its name that no
+    other has; without one it is what PHOTIC_TARGET says of this target, or the first. Raises
+    BadArgument for what is not there, and the target's errors where a device is to be looked for.
     """
     setting = text_setting("target")
     name, _, device = (text or setting or DEFAULT_TARGET).partition(":")
