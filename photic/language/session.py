@@ -34,7 +34,6 @@ from photic.language.caches import (
 )
 from photic.language.config import Config, read_config
 from photic.language.errors import BadSampling, ContextOverflow
-from photic.language.kept import Progress, kept_program, remade_program
 from photic.language.memory import peak_bytes
 from photic.language.models import KNOWN
 from photic.language.opening import fingerprint, open_model, tokenizer_of_model
@@ -52,6 +51,7 @@ from photic.language.session_calls import (
 from photic.language.speculative import MOST_DRAFTED, draft
 from photic.language.stream import TextStream
 from photic.language.tokenizer import Tokenizer
+from photic.tensor.kept import Progress, kept_program, remade_program
 from photic.tensor.program import Program
 
 CHUNK_TOKENS = 128  # of a prompt in one call: enough for full register tiles, small in memory
