@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -112,14 +112,13 @@ class Opened:
     """A device in use, by its context."""
 
     driver: Driver
+    number: int
     context: int
     facts: Facts
 
-    @contextmanager
-    def using(self) -> Iterator[None]:
+    def using(self) -> AbstractContextManager[None]:
         """The calling thread uses this device."""
-        self.driver.use_context(self.context)
-        yield
+        return self.driver.using(self.context)
 
 
 class Compiler(Protocol):
@@ -217,4 +216,6 @@ def _load(device: Opened, path: Path) -> Loaded:
     plan, code = parts_of(path)
     with device.using():
         module = device.driver.module_of(device.context, code)
-    return Loaded(partial(Queue, device.context, module), device.using, plan_of(plan))
+    place = device.driver.place(device.context, device.number)
+    queue = partial(Queue, device.context, module)
+    return Loaded(queue, device.using, plan_of(plan), place=place)

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import ctypes
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 
 from photic.base.errors import PhoticError
+from photic.targets.arrays import Held, Place
 from photic.targets.errors import TooLarge
 
 OUT_OF_MEMORY, NO_DEVICE = 2, 100  # of the drivers' statuses
@@ -25,12 +27,14 @@ SCRATCH_BYTES = 2**28  # of all work-items together; items take turns where this
 class Driver:
     """A shared object with CUDA's functions; ``names`` has those that are called otherwise there.
 
-    ``missing`` is the error for what is not here, given ``problem``; ``failed`` that for what is
-    refused, given ``call`` and ``problem``. ``maker`` stands before "driver" in both.
+    ``shared`` has DLPack's numbers of its kind of devices and of their default stream. ``missing``
+    is the error for what is not here, given ``problem``; ``failed`` that for what is refused, given
+    ``call`` and ``problem``. ``maker`` stands before "driver" in both.
     """
 
     file: str
     maker: str
+    shared: tuple[int, int]
     missing: Callable[..., PhoticError]
     failed: Callable[..., PhoticError]
     names: Mapping[str, str] = field(default_factory=dict)
@@ -92,6 +96,30 @@ class Driver:
     def use_context(self, context: int) -> None:
         """What the calling thread does next is done there."""
         self.call("cuCtxSetCurrent", ctypes.c_void_p(context))
+
+    def place(self, context: int, number: int) -> Place:
+        """The memory of a device, for arrays that others see."""
+        kind, stream = self.shared
+        return Place(
+            (kind, number),
+            stream,
+            using=lambda: self.using(context),
+            new=partial(self.new_memory, context),
+            take=self._take,
+            wait=lambda one: self.call("cuStreamSynchronize", ctypes.c_void_p(one)),
+        )
+
+    @contextmanager
+    def using(self, context: int) -> Iterator[None]:
+        """The calling thread uses a device."""
+        self.use_context(context)
+        yield
+
+    def _take(self, memory: Held, address: int, count: int) -> None:
+        """Bytes of the device to ours."""
+        places = map(ctypes.c_uint64, (address, memory.address, count))
+        self.call("cuMemcpyDtoHAsync_v2", *places, None)
+        self.call("cuStreamSynchronize", None)
 
     # --- memory and programs ----------------------------------------------------------------
 
@@ -219,7 +247,7 @@ class Queue:
         return self.driver.new_memory(self.context, count)
 
     def view(self, address: int, count: int) -> Memory:
-        raise AssertionError("the device does not share our memory")
+        return Memory(address, count)
 
     def kernel(self, name: str, count: int, size_bytes: int) -> Kernel:
         return Kernel.of(self.module, name, count, size_bytes)

@@ -6,12 +6,15 @@ import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn, Protocol
+from typing import TYPE_CHECKING, NoReturn, Protocol, runtime_checkable
 
 from photic.base.errors import BadArgument
 from photic.base.settings import text_setting
 from photic.codegen.dialect import Dialect
 from photic.loops.target import Machine
+
+if TYPE_CHECKING:
+    from photic.targets.arrays import Place
 
 MODULES = {
     name: f"photic.targets.{name}.device" for name in ("c", "opencl", "cuda", "hip", "metal")
@@ -40,6 +43,18 @@ class Loaded(Protocol):
 
     def launch(self, buffers: int, sizes: int, arena: int, scratch: int, pool: Threads) -> None:
         """Run the entry function; all but the last are addresses."""
+
+
+@runtime_checkable
+class Apart(Loaded, Protocol):
+    """A program's code on a device with memory of its own, by address: ``place`` is that memory."""
+
+    @property
+    def place(self) -> Place | None:
+        """None where memory has no addresses, or is ours."""
+
+    def with_there(self, slots: frozenset[int]) -> Loaded:
+        """The same code; the addresses of these slots are the device's."""
 
 
 @dataclass(frozen=True, slots=True)

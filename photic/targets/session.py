@@ -12,13 +12,14 @@ import ctypes
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from photic.forms.dim_eval import number_of
 from photic.ir.dim import Data, Dim, Symbol, Var
+from photic.targets.arrays import Place
 from photic.targets.launches import Plan, packed
 from photic.targets.registry import Threads
 
@@ -48,7 +49,7 @@ class Queue(Protocol):
         """Memory of the device; its ``size`` is at least 1."""
 
     def view(self, address: int, count: int) -> Any:
-        """Memory of ours as the device's."""
+        """Memory of ours as the device's; of a queue that does not share it, the device's own."""
 
     def kernel(self, name: str, count: int, size_bytes: int) -> Prepared:
         """A kernel of the program with so many buffers, to be given its arguments."""
@@ -133,6 +134,7 @@ class Session:
     buffers: dict[int, Any] = field(default_factory=dict)
     uses: dict[int, list[tuple[Prepared, int]]] = field(default_factory=dict)
     numbers: list[int] = field(default_factory=list)
+    there: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
         self.steps = self._prepared(self.plan.steps)
@@ -165,15 +167,27 @@ class Session:
 
     # --- a call ---------------------------------------------------------------------------------
 
-    def run(self, addresses: Sequence[int], sizes: Sequence[int]) -> None:
-        """One call, from beginning to end."""
-        self.give(addresses, sizes)
+    def run(
+        self,
+        addresses: Sequence[int],
+        sizes: Sequence[int],
+        there: frozenset[int] = frozenset(),
+    ) -> None:
+        """One call, from beginning to end; the addresses of slots ``there`` are the device's."""
+        self.give(addresses, sizes, there)
         self.enqueue()
         self.take(addresses)
+        for slot in there:  # others' memory, which the next call may not use
+            del self.buffers[slot]
 
-    def give(self, addresses: Sequence[int], sizes: Sequence[int]) -> None:
+    def give(
+        self,
+        addresses: Sequence[int],
+        sizes: Sequence[int],
+        there: frozenset[int] = frozenset(),
+    ) -> None:
         """Buffers and sizes of the calls that follow."""
-        self.numbers = list(sizes)
+        self.numbers, self.there = list(sizes), there
         for slot, (role, count) in enumerate(self.plan.slots):
             self._give(slot, role, self.number(count), addresses[slot])
         if self.arena_at != tuple(self.numbers):
@@ -201,7 +215,8 @@ class Session:
     def take(self, addresses: Sequence[int]) -> None:
         """Wait for all steps; what they wrote is where the addresses say."""
         for slot, (role, size) in enumerate(self.plan.slots):
-            if role in ("output", "state") and (count := self.number(size)):
+            is_ours = role in ("output", "state") and slot not in self.there
+            if is_ours and (count := self.number(size)):
                 self.queue.take(self.buffers[slot], addresses[slot], count)
         self.queue.finish()
 
@@ -221,7 +236,7 @@ class Session:
         """The buffer of a slot, as it is before the call."""
         if role == "constant" and slot in self.constants:
             memory = self.constants[slot]
-        elif self.queue.shares_memory and count:
+        elif slot in self.there or (self.queue.shares_memory and count):
             memory = self.queue.view(address, count)
         else:
             memory = self.buffers.get(slot)
@@ -287,7 +302,8 @@ class Alone:
 class Loaded:
     """A program on a device, and the sessions that no call uses now.
 
-    ``queue`` makes a new one; ``using`` is entered around a call.
+    ``queue`` makes a new one; ``using`` is entered around a call. ``place`` is where its memory is,
+    if others can be given that by address.
     """
 
     queue: Callable[[], Queue]
@@ -296,6 +312,8 @@ class Loaded:
     constants: dict[int, Any] = field(default_factory=dict)
     free: deque[Session] = field(default_factory=deque)
     threads: Alone = field(default_factory=Alone)
+    place: Place | None = None
+    there: frozenset[int] = frozenset()
 
     def pool(self) -> Alone:
         """What a launch would run on now."""
@@ -304,6 +322,10 @@ class Loaded:
     def session(self) -> Session:
         """A new one."""
         return Session(self.queue(), self.plan, self.constants)
+
+    def with_there(self, slots: frozenset[int]) -> Loaded:
+        """The same program; the addresses of these slots are the device's."""
+        return replace(self, there=slots)
 
     def launch(self, buffers: int, sizes: int, arena: int, scratch: int, pool: Threads) -> None:
         """Run once, from the addresses of the tables; the device has arena and scratch itself."""
@@ -314,10 +336,5 @@ class Loaded:
                 session = self.free.pop()
             except IndexError:
                 session = self.session()
-            session.run([one or 0 for one in table], list(numbers))
+            session.run([one or 0 for one in table], list(numbers), self.there)
         self.free.append(session)
-
-
-def memory_at(address: int, count: int) -> Any:
-    """So many bytes of ours, as an array."""
-    return np.frombuffer(memoryview((ctypes.c_char * count).from_address(address)), np.uint8)

@@ -11,7 +11,8 @@ from photic.targets.cuda.dialect import DIALECT
 from photic.targets.cuda.errors import CudaFailed, CudaMissing, CudaRefused
 from photic.targets.driver import Driver
 
-CUDA = Driver("libcuda.so.1", "NVIDIA", CudaMissing, CudaFailed)
+SHARED = 2, 1  # kDLCUDA, and the default stream that waits for all
+CUDA = Driver("libcuda.so.1", "NVIDIA", SHARED, CudaMissing, CudaFailed)
 # Of the driver's interface (CUdevice_attribute).
 UNITS, L2_BYTES, MAJOR, MINOR = 16, 38, 75, 76
 THOUSAND = 1000  # versions are 12040 for 12.4
@@ -30,7 +31,7 @@ def opened(number: int) -> Opened:
         compiler=compiler.version(),
         architecture=f"sm_{major}{minor}",
     )
-    return Opened(CUDA, CUDA.number("cuDevicePrimaryCtxRetain", handle), known)
+    return Opened(CUDA, number, CUDA.number("cuDevicePrimaryCtxRetain", handle), known)
 
 
 DRIVEN = driven(Kind(DIALECT, CUDA, compiler, opened, ("cubin", "cu"), CudaRefused, CudaFailed))

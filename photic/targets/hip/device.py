@@ -22,9 +22,11 @@ L2_BYTES, UNITS = 19, 63
 PROPERTIES_BYTES = 8192
 ARCHITECTURE = re.compile(rb"gfx[0-9a-f]+")
 
+SHARED = 10, 0  # kDLROCM, and the default stream
 HIP = Driver(
     "libamdhip64.so",
     "AMD",
+    SHARED,
     HipMissing,
     HipFailed,
     {
@@ -64,7 +66,7 @@ def opened(number: int) -> Opened:
         compiler=compiler.version(),
         architecture=architecture_of(handle),
     )
-    return Opened(HIP, handle, known)
+    return Opened(HIP, number, handle, known)
 
 
 def architecture_of(handle: int) -> str:
