@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, Protocol, runtime_checkable
@@ -55,6 +55,12 @@ class Apart(Loaded, Protocol):
 
     def with_there(self, slots: frozenset[int]) -> Loaded:
         """The same code; the addresses of these slots are the device's."""
+
+    def show_states(self, addresses: Mapping[int, int]) -> None:
+        """States by slot are in our memory from now on, after each call and before the next."""
+
+    def forget_states(self) -> None:
+        """The next call takes states from our memory."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,16 @@
 
 A session is used by one thread at a time; what changes from call to call (addresses, sizes) is set
 anew, all else once. Where the device shares our memory, buffers from outside are used where they
-lie; elsewhere inputs and states are copied to it, outputs and states back. Constants are made once
-for all sessions of a program and never copied again. What a driver is asked for is a ``Queue``.
+lie; elsewhere inputs are copied to it and outputs back. Constants are made once for all sessions of
+a program and never copied again; states are copied when somebody looks at them. What a driver is
+asked for is a ``Queue``.
 """
 
 from __future__ import annotations
 
 import ctypes
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
@@ -119,12 +120,24 @@ Ready: TypeAlias = Launch | Moved | Repeated | Chosen
 
 
 @dataclass(slots=True)
+class Kept:
+    """The states of a program that lie on the device, by slot, until they are shown to others."""
+
+    memory: dict[int, Any] = field(default_factory=dict)
+    is_shown: bool = False
+
+
+@dataclass(slots=True)
 class Session:
-    """Everything for one call at a time. ``constants`` are shared by all sessions of a program."""
+    """Everything for one call at a time. ``constants`` are shared by all sessions of a program.
+
+    So are the states that are ``kept`` on the device; without it each call copies them both ways.
+    """
 
     queue: Queue
     plan: Plan
     constants: dict[int, Any]
+    kept: Kept | None = None
     steps: tuple[Ready, ...] = field(init=False)
     scratch: Any = None
     scratch_bytes: int = 0
@@ -215,10 +228,14 @@ class Session:
     def take(self, addresses: Sequence[int]) -> None:
         """Wait for all steps; what they wrote is where the addresses say."""
         for slot, (role, size) in enumerate(self.plan.slots):
-            is_ours = role in ("output", "state") and slot not in self.there
-            if is_ours and (count := self.number(size)):
+            is_ours = role == "output" or (role == "state" and not self._keeps())
+            if is_ours and slot not in self.there and (count := self.number(size)):
                 self.queue.take(self.buffers[slot], addresses[slot], count)
         self.queue.finish()
+
+    def _keeps(self) -> bool:
+        """Whether states stay on the device after a call."""
+        return bool(self.kept and not self.kept.is_shown and not self.queue.shares_memory)
 
     def number(self, value: Dim) -> int:
         """What a size is in this call, and at this turn of the loops around."""
@@ -234,8 +251,9 @@ class Session:
 
     def _give(self, slot: int, role: str, count: int, address: int) -> None:
         """The buffer of a slot, as it is before the call."""
-        if role == "constant" and slot in self.constants:
-            memory = self.constants[slot]
+        same = self.constants if role == "constant" else self._states() if role == "state" else {}
+        if slot in same:
+            memory = same[slot]
         elif slot in self.there or (self.queue.shares_memory and count):
             memory = self.queue.view(address, count)
         else:
@@ -247,8 +265,14 @@ class Session:
         if role == "constant" and slot not in self.constants:
             self.queue.finish()  # other sessions have queues of their own
             self.constants[slot] = memory
+        if role == "state" and self._keeps():
+            self._states()[slot] = memory
         if self.buffers.get(slot) is not memory:
             self._use(slot, memory, 0)
+
+    def _states(self) -> dict[int, Any]:
+        """Those that are on the device already."""
+        return self.kept.memory if self.kept and self._keeps() else {}
 
     def _run(self, steps: Sequence[Ready]) -> None:
         for step in steps:
@@ -314,14 +338,34 @@ class Loaded:
     threads: Alone = field(default_factory=Alone)
     place: Place | None = None
     there: frozenset[int] = frozenset()
+    kept: Kept = field(default_factory=Kept)
 
     def pool(self) -> Alone:
         """What a launch would run on now."""
         return self.threads
 
     def session(self) -> Session:
-        """A new one."""
+        """A new one, which copies states both ways at each call."""
         return Session(self.queue(), self.plan, self.constants)
+
+    def show_states(self, addresses: Mapping[int, int]) -> None:
+        """States by slot are copied to ours, and at each call from now on both ways."""
+        if not self.kept.is_shown:
+            self._bring(addresses)
+            self.kept.is_shown = True
+
+    def forget_states(self) -> None:
+        """The next call takes states from our memory."""
+        self.kept.memory.clear()
+
+    def _bring(self, addresses: Mapping[int, int]) -> None:
+        if self.kept.memory:
+            with self.using():
+                queue = self.queue()
+                for slot, memory in self.kept.memory.items():
+                    queue.take(memory, addresses[slot], memory.size)
+                queue.finish()
+            self.forget_states()
 
     def with_there(self, slots: frozenset[int]) -> Loaded:
         """The same program; the addresses of these slots are the device's."""
@@ -335,6 +379,6 @@ class Loaded:
             try:
                 session = self.free.pop()
             except IndexError:
-                session = self.session()
+                session = Session(self.queue(), self.plan, self.constants, self.kept)
             session.run([one or 0 for one in table], list(numbers), self.there)
         self.free.append(session)

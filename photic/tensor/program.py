@@ -73,7 +73,8 @@ class Program:
     def __init__(self, artifact: Artifact, loaded: Loaded) -> None:
         self.artifact = artifact
         self._loaded = loaded
-        self._place = loaded.place if isinstance(loaded, Apart) else None
+        self._apart = loaded if isinstance(loaded, Apart) else None
+        self._place = None if self._apart is None else self._apart.place
         self._free: deque[_Workspace] = deque()
         self._lock = threading.Lock()
         self._ports = {one.name: port_of(one) for one in artifact.inputs}
@@ -98,7 +99,14 @@ class Program:
 
     @property
     def states(self) -> Mapping[str, Array]:
-        """The states by name: live arrays, to be read or written into between calls."""
+        """The states by name: live arrays, to be read or written into between calls.
+
+        On a device with memory of its own they stay there until this is asked for; from then on
+        each call copies them both ways.
+        """
+        if self._apart is not None and self._states:
+            with self._lock:
+                self._apart.show_states(self._state_addresses())
         return MappingProxyType(self._states)
 
     def reset(self) -> None:
@@ -106,6 +114,8 @@ class Program:
         with self._lock:
             for array in self._states.values():
                 array[...] = 0
+            if self._apart is not None:
+                self._apart.forget_states()
 
     def __call__(self, /, **given: object) -> dict[str, Array]:
         """Run once. Values are arrays (NumPy or DLPack) or, for sizes, integers.
@@ -176,7 +186,7 @@ class Program:
         """
         inputs = shared(self._ports, given)
         arrays, sizes = accept(self._ports, self.artifact.sizes, {**given, **inputs})
-        read = {name: self._apart(array) for name, array in arrays.items()}
+        read = {name: self._unshared(array) for name, array in arrays.items()}
         outputs = self._outputs(sizes)
 
         def prepare(pool: Threads) -> _Workspace:
@@ -216,13 +226,13 @@ class Program:
         if work.pool is not pool:
             work = self._workspace(pool)
         if self._states:
-            arrays = {name: self._apart(array) for name, array in arrays.items()}
+            arrays = {name: self._unshared(array) for name, array in arrays.items()}
         self._fill(work, arrays, outputs, sizes)
         addresses = (work.sizes_address, work.arena_address, work.scratch_address)
         loaded = self._loaded
         if there:
-            assert isinstance(loaded, Apart)
-            loaded = loaded.with_there(there)
+            assert self._apart is not None
+            loaded = self._apart.with_there(there)
         loaded.launch(work.table_address, *addresses, pool)
         self._free.append(work)
 
@@ -241,19 +251,23 @@ class Program:
         for number, symbol in enumerate(self.artifact.sizes):
             work.sizes[number] = sizes.values[symbol.name]
 
-    def _apart(self, array: Array) -> Array:
+    def _unshared(self, array: Array) -> Array:
         """The array, or a copy of one that shares memory with a state: a call may write it."""
         shares = any(np.may_share_memory(array, state) for state in self._states.values())
         return array.copy() if shares else array
+
+    def _state_addresses(self) -> dict[int, int]:
+        """Where states lie in our memory, by slot."""
+        found = ((one.slot, self._states[one.name]) for one in self.artifact.states)
+        return {slot: array.ctypes.data for slot, array in found if slot >= 0}
 
     def _workspace(self, pool: Threads) -> _Workspace:
         artifact = self.artifact
         table = (ctypes.c_void_p * max(1, artifact.slots))()
         for name, slot in artifact.constant_slots.items():
             table[slot] = artifact.constants[name].ctypes.data
-        for one in artifact.states:
-            if one.slot >= 0:
-                table[one.slot] = self._states[one.name].ctypes.data
+        for slot, address in self._state_addresses().items():
+            table[slot] = address
         numbers = (ctypes.c_int64 * max(1, len(artifact.sizes) + artifact.counters))()
         try:
             arena = np.empty(self._bytes(pool) + 2 * ALIGNMENT, np.uint8)

@@ -143,6 +143,33 @@ def test_weights_are_moved_to_the_device_once(copied: Copied) -> None:
     assert copied.now()[0] == BYTES
 
 
+def test_states_stay_on_the_device_until_somebody_asks_for_them(copied: Copied) -> None:
+    total, x = ph.state("total", (ROWS,)), ph.input("x", (ROWS,))
+    program = ph.compile({"y": ph.max(total)}, {total: total + x}, target="cuda", search=0)
+    copied.now()
+    assert [float(program(x=X)["y"]) for _ in range(4)] == [0, ROWS - 1, 2 * ROWS - 2, 3 * ROWS - 3]
+    assert copied.now() == (5 * BYTES, 4 * 4)  # the first zeros, four times x, four maxima
+    bound = program.bind(x=X)
+    bound.run()
+    assert copied.now() == (BYTES, 4)
+    states = program.states
+    assert np.array_equal(states["total"], X * 5)
+    states["total"][...] = 7
+    assert float(program(x=X)["y"]) == 7
+    assert np.array_equal(states["total"], X + 7)
+    copied.now()
+    program(x=X)
+    assert copied.now() == (2 * BYTES, BYTES + 4)
+
+
+def test_states_that_stay_on_the_device_can_be_reset(copied: Copied) -> None:
+    total, x = ph.state("total", (ROWS,)), ph.input("x", (ROWS,))
+    program = ph.compile({"y": total + x}, {total: total + x}, target="cuda", search=0)
+    for _ in range(2):
+        assert [program(x=X)["y"][1] for _ in range(2)] == [1, 2]
+        program.reset()
+
+
 # --- in -------------------------------------------------------------------------------------
 
 
