@@ -25,7 +25,7 @@ from pathlib import Path
 
 import common
 import numpy as np
-from ulp import COMPOSED, COMPOSED_PIECE, PATTERNS, WAVES, WAVES_TO, Worst, compared, source
+from ulp import COMPOSED, COMPOSED_PIECE, PATTERNS, Worst, limits_of, source, worsts_within
 
 import photic as ph
 from photic.forms.graph_text import print_graph
@@ -71,11 +71,6 @@ def mark_of(name: str, primitives: str) -> str:
     return hashlib.sha256((text + primitives).encode()).hexdigest()[:16]
 
 
-def limits_of(name: str) -> tuple[float, ...]:
-    """The whole range, and for waves the range in which they keep to the limit of all."""
-    return (math.inf, WAVES_TO) if name in WAVES else (math.inf,)
-
-
 def pieces(part: int, parts: int) -> Iterator[np.ndarray]:
     """The bit patterns ``part, part + parts, ...``, a program's inputs at a time."""
     for first in range(part, PATTERNS, parts * COMPOSED_PIECE):
@@ -92,14 +87,7 @@ def measure_slice(
     start = time.perf_counter()
 
     def worst_of(bits: np.ndarray) -> list[Worst]:
-        found = []
-        for limit in limits:
-            x = bits.view(np.float32)
-            x = x if limit == math.inf else np.where(np.abs(x) <= limit, x, np.float32(0))
-            with np.errstate(all="ignore"):
-                true = exact(x.astype(np.float64))
-            found.append(compared(library, program(x=x)["y"], true, x.view(np.uint32)))
-        return found
+        return worsts_within(library, program, exact, bits.view(np.float32), limits)
 
     with ThreadPoolExecutor(threads) as pool:
         columns = zip(*pool.map(worst_of, pieces(part, parts)), strict=True)

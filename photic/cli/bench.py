@@ -28,7 +28,10 @@ from photic.cli.options import (
     Rounds,
     Search,
     SearchSeed,
+    TargetName,
     Threads,
+    require_target,
+    use_target,
     use_threads,
 )
 from photic.cli.progress import progress
@@ -62,6 +65,7 @@ def bench(
     input: Inputs = None,
     runs: Rounds = ROUNDS,
     threads: Threads = None,
+    target: TargetName = "",
     search: Search = 0.0,
     seed: SearchSeed = 0,
     as_json: AsJson = False,
@@ -88,6 +92,7 @@ def bench(
                 problem = f"{one!r}; known: {', '.join(PEERS)}"
                 raise typer.BadParameter(problem, param_hint="--vs")
         use_threads(threads)
+        use_target(target)
         given = {name: read_array(path) for name, path in pairs(input or [], "--input").items()}
         if file.suffix == ONNX_SUFFIX:
             entrants = _of_model(file, dim or [], given, peers, (search, seed), Path(folder))
@@ -95,7 +100,7 @@ def bench(
             problem = f"{', '.join(peers)} cannot run {file.name}; give the .onnx model"
             raise typer.BadParameter(problem, param_hint="--vs")
         else:
-            entrants = [_of_program(file, dim or [], given)]
+            entrants = [_of_program(file, dim or [], given, target)]
         from photic.cli.bench_runs import race
 
         found = race(entrants, _threads(), runs, Path(folder))
@@ -181,7 +186,9 @@ def _random(shape: Sequence[int], dtype: np.dtype[np.generic]) -> Array:
     return random.standard_normal(shape).astype(dtype)
 
 
-def _of_program(path: Path, dims: Sequence[str], given: Mapping[str, Array]) -> Entrant:
+def _of_program(
+    path: Path, dims: Sequence[str], given: Mapping[str, Array], target: str
+) -> Entrant:
     """A saved program, its sizes as given or the largest."""
     from photic.base.errors import BadArgument
     from photic.cli.bench_runs import Entrant
@@ -189,6 +196,7 @@ def _of_program(path: Path, dims: Sequence[str], given: Mapping[str, Array]) -> 
     from photic.tensor.store import load_program
 
     artifact = load_program(path).artifact
+    require_target(path, artifact.target, target)
     sizes = {one.name: one.high for one in artifact.sizes}
     for name, one in sizes_of(dims).items():
         if name not in sizes:

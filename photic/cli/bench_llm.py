@@ -27,8 +27,10 @@ from photic.cli.options import (
     Precision,
     Search,
     Speculative,
+    TargetName,
     Threads,
     checked_text,
+    use_target,
     use_threads,
 )
 from photic.cli.show import showing
@@ -63,6 +65,7 @@ def bench_llm(
     cache: Cache = AUTOMATIC,
     precision: Precision = DEFAULT_PRECISION,
     threads: Threads = None,
+    target: TargetName = "",
     search: Search = 0.0,
     speculative: Speculative = 0,
     as_json: Json = False,
@@ -85,6 +88,7 @@ def bench_llm(
             raise typer.BadParameter(f"{vs!r}; known: {', '.join(PEERS)}", param_hint="--vs")
         checked_text("bench-llm", text)
         use_threads(threads)
+        use_target(target)
         counts = tuple(dict.fromkeys((0, speculative)))
         sessions = [_opened(model, context, search, one, cache, precision) for one in counts]
         task = _task(sessions[0], prompt, generate, text)

@@ -34,11 +34,13 @@ from photic.cli.options import (
     Speculative,
     Stops,
     System,
+    TargetName,
     Temperature,
     Threads,
     TopK,
     TopP,
     checked_text,
+    use_target,
     use_threads,
 )
 from photic.cli.show import showing
@@ -76,6 +78,7 @@ def chat(
     cache: Cache = AUTOMATIC,
     precision: Precision = DEFAULT_PRECISION,
     threads: Threads = None,
+    target: TargetName = "",
     stats: ShowStats = False,
     search: Search = 0.0,
     speculative: Speculative = 0,
@@ -95,6 +98,7 @@ def chat(
     with endings(), showing():
         source = lines()
         use_threads(threads)
+        use_target(target)
         if system is not None:
             checked_text("chat", system)
         from photic.language.sampling import SamplingOptions

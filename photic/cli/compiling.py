@@ -24,7 +24,9 @@ from photic.cli.options import (
     ProgramFolder,
     Search,
     SearchSeed,
+    TargetName,
     Without,
+    use_target,
 )
 from photic.cli.progress import progress
 from photic.cli.show import showing
@@ -57,6 +59,7 @@ def compile_file(
     constants: Constants = None,
     context: Context = None,
     dim: Dims = None,
+    target: TargetName = "",
 ) -> None:
     """Compile a graph or a model to a program that photic.load reads.
 
@@ -69,12 +72,14 @@ def compile_file(
       photic compile graph.txt -o graph.photic
       photic compile graph.txt --constants weights.safetensors -o graph.photic --search 30
       photic compile model.onnx -o model.photic --dim batch=1..16 --dim height=32..960:32
+      photic compile graph.txt --target opencl -o graph.photic
       photic compile ./model.gguf -o model.photic --without folds,placement
     """
     topics = tuple(one.strip() for one in without.split(",") if one.strip())
     with endings(), showing(), progress() as report:
         path = Path(file)
         check_kind(path)
+        use_target(target)
         check_options(path, constants=constants, context=context, dim=dim)
         if search > 0:
             report("search", 0, max(1, round(search)))

@@ -45,6 +45,11 @@ class PeerFailed(PhoticError):
     hint = "leave --vs out to measure photic alone"
 
 
+class TargetUnusable(PhoticError):
+    code = "P509"
+    template = "--target {given} is not usable here; the targets are:\n{known}"
+
+
 class ArrayFile(PhoticError):
     code = "P508"
     template = "{path} is no array in a .npy file: {problem}"

@@ -8,13 +8,23 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from photic.base.errors import BadArgument, PhoticError
 from photic.cli.ending import endings
 from photic.cli.opening import opened
-from photic.cli.options import Explained, Html, KernelPart, Precision, ShowSource
+from photic.cli.options import (
+    Explained,
+    Html,
+    KernelPart,
+    Precision,
+    ShowSource,
+    TargetName,
+    require_target,
+    use_target,
+)
 from photic.cli.show import showing
 from photic.cli.table import counted, duration, quantity, table
 from photic.language.caches import AUTOMATIC, DEFAULT_PRECISION
@@ -37,6 +47,7 @@ def explain(
     kernel: KernelPart = None,
     html: Html = None,
     precision: Precision = DEFAULT_PRECISION,
+    target: TargetName = "",
 ) -> None:
     """Show the kernels of a compiled program, and what was tried.
 
@@ -55,7 +66,10 @@ def explain(
       photic explain model.photic --html model.html
     """
     with endings(), showing():
+        use_target(target)
         programs = programs_of(what, precision)
+        for program in programs.values() if target else ():
+            require_target(Path(what), program.artifact.target, target)
         if html is not None:
             write_page(programs, kernel or "", html)
             return
@@ -144,15 +158,18 @@ def is_measured(kernels: Sequence[KernelReport]) -> bool:
 
 
 def roofs_here(program: Program) -> Roofs:
-    """The roofs of this machine; those of the cost model where they cannot be measured."""
+    """The roofs of this machine; those of the cost model where they cannot be measured.
+
+    Measured are the processor's, in C.
+    """
     from photic.cli.ceilings import measured_roofs
     from photic.cli.roofs import roofs_of
-    from photic.targets.registry import target_named
+    from photic.targets.registry import DEFAULT_TARGET, target_named
 
-    try:
-        return measured_roofs()
-    except (PhoticError, MemoryError):
-        return roofs_of(target_named(program.artifact.target).machine())
+    with suppress(PhoticError, MemoryError):
+        if program.artifact.target == DEFAULT_TARGET:
+            return measured_roofs()
+    return roofs_of(target_named(program.artifact.target).machine())
 
 
 def roofs_text(roofs: Roofs) -> str:

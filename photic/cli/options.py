@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from photic.base.errors import BadArgument
+from photic.base.errors import BadArgument, PhoticError
 from photic.base.settings import override_setting
 from photic.language.caches import AUTOMATIC, CACHES, PRECISIONS
 
@@ -72,6 +72,14 @@ Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same ans
 Stops = Annotated[list[str] | None, typer.Option("--stop", help="End at this text; repeatable.")]
 System = Annotated[str | None, typer.Option(help="The system message, in place of the model's.")]
 Threads = Annotated[int | None, typer.Option(min=1, help="Threads to compute with.")]
+TargetName = Annotated[
+    str,
+    typer.Option(
+        "--target",
+        metavar="NAME[:DEVICE]",
+        help="What computes: a target of photic targets; a device by number or a part of its name.",
+    ),
+]
 ShowStats = Annotated[bool, typer.Option("--stats", help="Print speed and memory to stderr.")]
 Speculative = Annotated[
     int,
@@ -157,6 +165,31 @@ def use_threads(threads: int | None) -> None:
     """Compute with so many threads from now on; None leaves PHOTIC_THREADS as it is."""
     if threads is not None:
         override_setting("threads", str(threads))
+
+
+def use_target(target: str) -> None:
+    """Compute on this target from now on; "" leaves PHOTIC_TARGET as it is.
+
+    Raises TargetUnusable, with what is there and why the rest is not.
+    """
+    if not target:
+        return
+    from photic.cli.errors import TargetUnusable
+    from photic.cli.targets import availability
+    from photic.targets.registry import target_named
+
+    try:
+        target_named(target).facts()
+    except PhoticError:
+        raise TargetUnusable(given=target, known="\n".join(availability())) from None
+    override_setting("target", target)
+
+
+def require_target(path: Path, made_for: str, target: str) -> None:
+    """A saved program runs on the target that it was compiled for, or typer.BadParameter."""
+    if target and target.partition(":")[0] != made_for:
+        problem = f"{path} was compiled for {made_for}; compile it for {target} to run it there"
+        raise typer.BadParameter(problem, param_hint="--target")
 
 
 def checked_text(op: str, text: str) -> str:

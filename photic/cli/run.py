@@ -34,11 +34,13 @@ from photic.cli.options import (
     Speculative,
     Stops,
     System,
+    TargetName,
     Temperature,
     Threads,
     TopK,
     TopP,
     checked_text,
+    use_target,
     use_threads,
 )
 from photic.cli.run_program import run_program
@@ -70,6 +72,7 @@ def run_model(
     cache: Cache = AUTOMATIC,
     precision: Precision = DEFAULT_PRECISION,
     threads: Threads = None,
+    target: TargetName = "",
     stats: ShowStats = False,
     search: Search = 0.0,
     speculative: Speculative = 0,
@@ -89,6 +92,7 @@ def run_model(
       git diff | photic run smollm2-135m --system "Summarise this change." -
       photic run ./model.gguf --raw --max-tokens 20 "The capital of France is"
       photic run ./folder-with-safetensors "Why is the sky blue?"
+      photic run smollm2-135m --target opencl "Why is the sky blue?"
       photic run ./model.photic --input x=x.npy --output y=y.npy
     """
     with endings(), showing():
@@ -98,10 +102,12 @@ def run_model(
             raise typer.BadParameter(problem, param_hint="MODEL")
         if is_program(model, input):
             use_threads(threads)
-            run_program(Path(model), input or [], output or [])
+            use_target(target)
+            run_program(Path(model), input or [], output or [], target)
             return
         text = read_prompt(prompt)
         use_threads(threads)
+        use_target(target)
         from photic.language.sampling import SamplingOptions
 
         options = SamplingOptions(

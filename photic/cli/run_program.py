@@ -10,12 +10,13 @@ import typer
 
 from photic.cli.errors import ArrayFile
 from photic.cli.options import Inputs as Inputs
+from photic.cli.options import require_target
 
 if TYPE_CHECKING:
     from photic.storage.artifact import Array
 
 
-def run_program(path: Path, inputs: Sequence[str], outputs: Sequence[str]) -> None:
+def run_program(path: Path, inputs: Sequence[str], outputs: Sequence[str], target: str) -> None:
     """Run a saved program once; outputs without a file are described on stdout.
 
     Raises ArrayFile, and what loading and calling raise.
@@ -23,6 +24,7 @@ def run_program(path: Path, inputs: Sequence[str], outputs: Sequence[str]) -> No
     from photic.tensor.store import load_program
 
     program = load_program(path)
+    require_target(path, program.artifact.target, target)
     places = pairs(outputs, "--output")
     known = [one.name for one in program.artifact.outputs]
     for name in places:

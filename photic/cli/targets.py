@@ -64,6 +64,14 @@ def _facts(name: str) -> object:
     return target_named(name).facts()
 
 
+def availability() -> Iterator[str]:
+    """For each target whether it works, or why not, and its devices where it has several."""
+    for name, find_facts in finders().items():
+        first, *others = described(name, find_facts)
+        yield first
+        yield from (one for one in others if one.startswith("  devices:"))
+
+
 def described(name: str, find_facts: Callable[[], object]) -> Iterator[str]:
     """One line that says whether the target works, then one line per fact."""
     try:

@@ -27,6 +27,8 @@ from photic.cli.options import (
     RecordsFile,
     Search,
     SearchSeed,
+    TargetName,
+    use_target,
 )
 from photic.cli.show import showing
 from photic.cli.table import counted, duration, table
@@ -48,6 +50,7 @@ def tune(
     context: Context = None,
     cache: Cache = AUTOMATIC,
     precision: Precision = DEFAULT_PRECISION,
+    target: TargetName = "",
 ) -> None:
     """Search for faster kernels of a model, or move records.
 
@@ -71,6 +74,7 @@ def tune(
         elif file is not None:
             raise typer.BadParameter("only export and import take one", param_hint="FILE")
         else:
+            use_target(target)
             search_model(what, search, seed, context, cache, precision)
 
 

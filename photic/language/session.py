@@ -34,7 +34,6 @@ from photic.language.caches import (
 )
 from photic.language.config import Config, read_config
 from photic.language.errors import BadSampling, ContextOverflow
-from photic.language.kept import Progress, kept_program, remade_program
 from photic.language.memory import peak_bytes
 from photic.language.models import KNOWN
 from photic.language.opening import fingerprint, open_model, tokenizer_of_model
@@ -52,12 +51,12 @@ from photic.language.session_calls import (
 from photic.language.speculative import MOST_DRAFTED, draft
 from photic.language.stream import TextStream
 from photic.language.tokenizer import Tokenizer
+from photic.tensor.kept import Progress, kept_program, remade_program
 from photic.tensor.program import Program
 
 CHUNK_TOKENS = 128  # of a prompt in one call: enough for full register tiles, small in memory
 MANY_TOKENS = 16  # in a call, from which on products are rounded, by kernels of their own
 STEP = "step"
-TARGET = "c"
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,7 +380,7 @@ def open_session(
     key += [f"{answers} answers"] if speculative else []
     key += [f"{cache} cache"] if cache != DEFAULT_CACHE else []
     key += [precision]
-    given = key, TARGET, make, progress
+    given = key, "", make, progress
     program = remade_program(*given) if search > 0 else kept_program(*given)
     return Session(path, config, tokenizer, program, room, speculative)
 
@@ -423,7 +422,6 @@ def compiled(
     return compile(
         {"logits": model.logits},
         model.updates,
-        target=TARGET,
         search=search,
         seed=seed,
         without=without,

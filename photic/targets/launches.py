@@ -42,17 +42,28 @@ UNKNOWN = "state"  # a buffer of no known role may be read and written
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """How a language writes a kernel function.
+    """How a language writes a kernel function, and the nest's, which it calls.
 
     ``parameter`` is the k-th buffer's, ``start`` where it begins; ``memory`` is the type of bytes,
-    ``item`` the number of a work-item as int64.
+    ``item`` the number of a work-item as int64. ``inner`` stands before a nest's name, ``table``
+    before the star of the buffers' table.
     """
 
     head: str
+    inner: str
+    memory: str
     parameter: str
     start: str
-    memory: str
     item: str
+    table: str = "const "
+
+    @property
+    def kernel(self) -> str:
+        """The head of a nest's function, as dialects have it."""
+        return (
+            f"{self.inner} {{name}}({self.memory}{self.table}*buffers, const int64_t *sizes, "
+            f"{self.memory}scratch, int64_t begin, int64_t end)"
+        )
 
 
 def entry_source(

@@ -198,7 +198,8 @@ def serve(descriptor: int, parent: int, module: str) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # crashes are expected: no files of them
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     connection = Connection(descriptor)
-    worker: Worker = importlib.import_module(module).Worker()
+    name, _, given = module.partition(":")
+    worker: Worker = importlib.import_module(name).Worker(*filter(None, [given]))
     answers: dict[str, Callable[..., object]] = {
         "build": worker.build,
         "sample": worker.sample,

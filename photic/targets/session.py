@@ -2,23 +2,25 @@
 
 A session is used by one thread at a time; what changes from call to call (addresses, sizes) is set
 anew, all else once. Where the device shares our memory, buffers from outside are used where they
-lie; elsewhere inputs and states are copied to it, outputs and states back. Constants are made once
-for all sessions of a program and never copied again. What a driver is asked for is a ``Queue``.
+lie; elsewhere inputs are copied to it and outputs back. Constants are made once for all sessions of
+a program and never copied again; states are copied when somebody looks at them. What a driver is
+asked for is a ``Queue``.
 """
 
 from __future__ import annotations
 
 import ctypes
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from photic.forms.dim_eval import number_of
 from photic.ir.dim import Data, Dim, Symbol, Var
+from photic.targets.arrays import Place
 from photic.targets.launches import Plan, packed
 from photic.targets.registry import Threads
 
@@ -48,7 +50,7 @@ class Queue(Protocol):
         """Memory of the device; its ``size`` is at least 1."""
 
     def view(self, address: int, count: int) -> Any:
-        """Memory of ours as the device's."""
+        """Memory of ours as the device's; of a queue that does not share it, the device's own."""
 
     def kernel(self, name: str, count: int, size_bytes: int) -> Prepared:
         """A kernel of the program with so many buffers, to be given its arguments."""
@@ -118,12 +120,24 @@ Ready: TypeAlias = Launch | Moved | Repeated | Chosen
 
 
 @dataclass(slots=True)
+class Kept:
+    """The states of a program that lie on the device, by slot, until they are shown to others."""
+
+    memory: dict[int, Any] = field(default_factory=dict)
+    is_shown: bool = False
+
+
+@dataclass(slots=True)
 class Session:
-    """Everything for one call at a time. ``constants`` are shared by all sessions of a program."""
+    """Everything for one call at a time. ``constants`` are shared by all sessions of a program.
+
+    So are the states that are ``kept`` on the device; without it each call copies them both ways.
+    """
 
     queue: Queue
     plan: Plan
     constants: dict[int, Any]
+    kept: Kept | None = None
     steps: tuple[Ready, ...] = field(init=False)
     scratch: Any = None
     scratch_bytes: int = 0
@@ -133,6 +147,7 @@ class Session:
     buffers: dict[int, Any] = field(default_factory=dict)
     uses: dict[int, list[tuple[Prepared, int]]] = field(default_factory=dict)
     numbers: list[int] = field(default_factory=list)
+    there: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
         self.steps = self._prepared(self.plan.steps)
@@ -165,15 +180,27 @@ class Session:
 
     # --- a call ---------------------------------------------------------------------------------
 
-    def run(self, addresses: Sequence[int], sizes: Sequence[int]) -> None:
-        """One call, from beginning to end."""
-        self.give(addresses, sizes)
+    def run(
+        self,
+        addresses: Sequence[int],
+        sizes: Sequence[int],
+        there: frozenset[int] = frozenset(),
+    ) -> None:
+        """One call, from beginning to end; the addresses of slots ``there`` are the device's."""
+        self.give(addresses, sizes, there)
         self.enqueue()
         self.take(addresses)
+        for slot in there:  # others' memory, which the next call may not use
+            del self.buffers[slot]
 
-    def give(self, addresses: Sequence[int], sizes: Sequence[int]) -> None:
+    def give(
+        self,
+        addresses: Sequence[int],
+        sizes: Sequence[int],
+        there: frozenset[int] = frozenset(),
+    ) -> None:
         """Buffers and sizes of the calls that follow."""
-        self.numbers = list(sizes)
+        self.numbers, self.there = list(sizes), there
         for slot, (role, count) in enumerate(self.plan.slots):
             self._give(slot, role, self.number(count), addresses[slot])
         if self.arena_at != tuple(self.numbers):
@@ -201,9 +228,14 @@ class Session:
     def take(self, addresses: Sequence[int]) -> None:
         """Wait for all steps; what they wrote is where the addresses say."""
         for slot, (role, size) in enumerate(self.plan.slots):
-            if role in ("output", "state") and (count := self.number(size)):
+            is_ours = role == "output" or (role == "state" and not self._keeps())
+            if is_ours and slot not in self.there and (count := self.number(size)):
                 self.queue.take(self.buffers[slot], addresses[slot], count)
         self.queue.finish()
+
+    def _keeps(self) -> bool:
+        """Whether states stay on the device after a call."""
+        return bool(self.kept and not self.kept.is_shown and not self.queue.shares_memory)
 
     def number(self, value: Dim) -> int:
         """What a size is in this call, and at this turn of the loops around."""
@@ -219,9 +251,10 @@ class Session:
 
     def _give(self, slot: int, role: str, count: int, address: int) -> None:
         """The buffer of a slot, as it is before the call."""
-        if role == "constant" and slot in self.constants:
-            memory = self.constants[slot]
-        elif self.queue.shares_memory and count:
+        same = self.constants if role == "constant" else self._states() if role == "state" else {}
+        if slot in same:
+            memory = same[slot]
+        elif slot in self.there or (self.queue.shares_memory and count):
             memory = self.queue.view(address, count)
         else:
             memory = self.buffers.get(slot)
@@ -232,8 +265,14 @@ class Session:
         if role == "constant" and slot not in self.constants:
             self.queue.finish()  # other sessions have queues of their own
             self.constants[slot] = memory
+        if role == "state" and self._keeps():
+            self._states()[slot] = memory
         if self.buffers.get(slot) is not memory:
             self._use(slot, memory, 0)
+
+    def _states(self) -> dict[int, Any]:
+        """Those that are on the device already."""
+        return self.kept.memory if self.kept and self._keeps() else {}
 
     def _run(self, steps: Sequence[Ready]) -> None:
         for step in steps:
@@ -287,7 +326,8 @@ class Alone:
 class Loaded:
     """A program on a device, and the sessions that no call uses now.
 
-    ``queue`` makes a new one; ``using`` is entered around a call.
+    ``queue`` makes a new one; ``using`` is entered around a call. ``place`` is where its memory is,
+    if others can be given that by address.
     """
 
     queue: Callable[[], Queue]
@@ -296,14 +336,40 @@ class Loaded:
     constants: dict[int, Any] = field(default_factory=dict)
     free: deque[Session] = field(default_factory=deque)
     threads: Alone = field(default_factory=Alone)
+    place: Place | None = None
+    there: frozenset[int] = frozenset()
+    kept: Kept = field(default_factory=Kept)
 
     def pool(self) -> Alone:
         """What a launch would run on now."""
         return self.threads
 
     def session(self) -> Session:
-        """A new one."""
+        """A new one, which copies states both ways at each call."""
         return Session(self.queue(), self.plan, self.constants)
+
+    def show_states(self, addresses: Mapping[int, int]) -> None:
+        """States by slot are copied to ours, and at each call from now on both ways."""
+        if not self.kept.is_shown:
+            self._bring(addresses)
+            self.kept.is_shown = True
+
+    def forget_states(self) -> None:
+        """The next call takes states from our memory."""
+        self.kept.memory.clear()
+
+    def _bring(self, addresses: Mapping[int, int]) -> None:
+        if self.kept.memory:
+            with self.using():
+                queue = self.queue()
+                for slot, memory in self.kept.memory.items():
+                    queue.take(memory, addresses[slot], memory.size)
+                queue.finish()
+            self.forget_states()
+
+    def with_there(self, slots: frozenset[int]) -> Loaded:
+        """The same program; the addresses of these slots are the device's."""
+        return replace(self, there=slots)
 
     def launch(self, buffers: int, sizes: int, arena: int, scratch: int, pool: Threads) -> None:
         """Run once, from the addresses of the tables; the device has arena and scratch itself."""
@@ -313,11 +379,6 @@ class Loaded:
             try:
                 session = self.free.pop()
             except IndexError:
-                session = self.session()
-            session.run([one or 0 for one in table], list(numbers))
+                session = Session(self.queue(), self.plan, self.constants, self.kept)
+            session.run([one or 0 for one in table], list(numbers), self.there)
         self.free.append(session)
-
-
-def memory_at(address: int, count: int) -> Any:
-    """So many bytes of ours, as an array."""
-    return np.frombuffer(memoryview((ctypes.c_char * count).from_address(address)), np.uint8)

@@ -8,12 +8,21 @@ from __future__ import annotations
 
 from photic.base.errors import BadArgument, ShapeMismatch
 from photic.ir.dim import Dim, at_most, floordiv
-from photic.ir.dtype import FLOAT32, DType
+from photic.ir.dtype import BOOL, FLOAT32, DType
 from photic.tensor.convolution import conv
+from photic.tensor.kernel_windows import windowed, windows_of
 from photic.tensor.linear import matmul
-from photic.tensor.primitive import accumulated, reciprocal, reduced
-from photic.tensor.shapes import expand_dims, flip, reshape, swapaxes
-from photic.tensor.tensor import Tensor, Value, in_dtype, joined_dtype, tensor
+from photic.tensor.primitive import accumulated, apply, masked, reciprocal, reduced
+from photic.tensor.shapes import concat, expand_dims, flip, reshape, swapaxes
+from photic.tensor.tensor import (
+    Tensor,
+    Value,
+    expanded,
+    in_dtype,
+    joined_dtype,
+    number,
+    tensor,
+)
 
 
 def _wide(op: str, *values: Value) -> tuple[DType, list[Tensor]]:
@@ -148,7 +157,7 @@ def bilinear(left: Value, right: Value, weight: Value, bias: Value | None = None
 def convolve(a: Value, v: Value, mode: str = "full") -> Tensor:
     """The convolution of two lines, as NumPy's: ``mode`` full, same or valid.
 
-    Past its ends the longer line is 0, which nan or infinity of the shorter one makes nan.
+    Only what meets counts: past the ends of a line not even nan of the other one does.
     BadArgument for another rank or mode, for an empty line, and where symbolic sizes leave open
     which is the longer.
     """
@@ -176,12 +185,28 @@ def _is_longer(op: str, x: Tensor, kernel: Tensor) -> bool:
 def _correlated(op: str, x: Tensor, kernel: Tensor, mode: str) -> Tensor:
     last = kernel.shape[0] - 1
     middle = floordiv(kernel.shape[0], 2)
-    pads: dict[str, tuple[Dim, Dim]] = {
+    reaches: dict[str, tuple[Dim, Dim]] = {
         "full": (last, last),
         "same": (middle, last - middle),
         "valid": (0, 0),
     }
-    if mode not in pads:
+    if mode not in reaches:
         raise BadArgument(op=op, argument="mode", given=repr(mode), expected="full, same or valid")
-    made = conv(expand_dims(x, 0), expand_dims(kernel, (0, 1)), padding=[pads[mode]])
-    return reshape(made, (made.shape[-1],))
+    inside = conv(expand_dims(x, 0), expand_dims(kernel, (0, 1)))
+    inside = reshape(inside, (inside.shape[-1],))
+    before, after = reaches[mode]
+    if before == after == 0:
+        return inside
+    # only here is the mask paid for: inside all places of the kernel meet the line
+    start = _at_an_end(x[:last], kernel, (last + 1, 0))[last + 1 - before :]
+    end = _at_an_end(x[x.shape[0] - last :], kernel, (0, last + 1))[:after]
+    return concat([start, inside, end])
+
+
+def _at_an_end(x: Tensor, kernel: Tensor, reach: tuple[Dim, Dim]) -> Tensor:
+    """As inside, with the kernel reaching past the line; what is past it, nan too, counts not."""
+    dtype, (line, weights) = _wide("convolve", x, kernel)
+    windows = windows_of("convolve", line.shape, kernel.shape, 1, [reach], 1)
+    held = windowed(expanded(number(True, BOOL), line.shape), windows, False)
+    products = apply("mul", windowed(line, windows, 0), weights)
+    return reduced("sum", masked(held, products), -1).astype(dtype)

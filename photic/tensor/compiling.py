@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from photic.base.errors import BadArgument, DtypeMismatch, ShapeMismatch
-from photic.base.settings import setting, text_setting
+from photic.base.settings import setting
 from photic.compiler.compile import prepared
 from photic.forms.graph_names import named_sources
 from photic.ir.graph import Graph, Node, Operand
@@ -27,7 +27,6 @@ from photic.tensor.tensor import Tensor
 from photic.tuning.tune import Options, open_records, tune
 from photic.tuning.winners import apply_winners
 
-DEFAULT_TARGET = "c"
 KNOWN_TOPICS = (*TOPICS, "placement")
 
 
@@ -45,7 +44,8 @@ def compile(
     """Compile tensors to a program that returns them by name.
 
     ``updates`` gives states their next values. A lone tensor is named ``"output"``. ``target`` is a
-    target's name; empty means PHOTIC_TARGET, or ``c``.
+    target's name, and a device's behind a colon where it has several (``"opencl:1"``); empty means
+    PHOTIC_TARGET, or ``c``.
 
     ``search`` is how many seconds may be spent on measuring other kernels than the best known (None
     means PHOTIC_SEARCH); it may end sooner. 0 measures nothing: what earlier searches found on this
@@ -61,7 +61,7 @@ def compile(
     PhoticError.
     """
     graph = graph_of(_named(outputs), updates or {})
-    chosen = target_named(target or text_setting("target") or DEFAULT_TARGET)
+    chosen = target_named(target)
     options = _options(search, seed, without)
     if precision not in PRECISIONS:
         expected = " or ".join(map(repr, PRECISIONS))

@@ -14,20 +14,26 @@ import os
 import threading
 import weakref
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from photic.base.errors import BadArgument
 from photic.storage.artifact import Argument, Array, Artifact, KernelReport
 from photic.storage.making import Making
 from photic.targets.errors import TooLarge
-from photic.targets.registry import Loaded, Threads
+from photic.targets.registry import Apart, Loaded, Threads
+from photic.tensor.apart import lent_inputs
 from photic.tensor.bound import Bound, Prepared, shared
 from photic.tensor.ports import Sizes, accept, address_of, fixed_shape, port_of
+
+if TYPE_CHECKING:
+    from photic.targets.arrays import DeviceArray, Lent
 
 ALIGNMENT = 64  # bytes
 
@@ -67,6 +73,8 @@ class Program:
     def __init__(self, artifact: Artifact, loaded: Loaded) -> None:
         self.artifact = artifact
         self._loaded = loaded
+        self._apart = loaded if isinstance(loaded, Apart) else None
+        self._place = None if self._apart is None else self._apart.place
         self._free: deque[_Workspace] = deque()
         self._lock = threading.Lock()
         self._ports = {one.name: port_of(one) for one in artifact.inputs}
@@ -91,7 +99,14 @@ class Program:
 
     @property
     def states(self) -> Mapping[str, Array]:
-        """The states by name: live arrays, to be read or written into between calls."""
+        """The states by name: live arrays, to be read or written into between calls.
+
+        On a device with memory of its own they stay there until this is asked for; from then on
+        each call copies them both ways.
+        """
+        if self._apart is not None and self._states:
+            with self._lock:
+                self._apart.show_states(self._state_addresses())
         return MappingProxyType(self._states)
 
     def reset(self) -> None:
@@ -99,21 +114,68 @@ class Program:
         with self._lock:
             for array in self._states.values():
                 array[...] = 0
+            if self._apart is not None:
+                self._apart.forget_states()
 
     def __call__(self, /, **given: object) -> dict[str, Array]:
         """Run once. Values are arrays (NumPy or DLPack) or, for sizes, integers.
 
+        Arrays that lie on the program's device already, by DLPack or ``__cuda_array_interface__``,
+        are read there.
+
         Returns a new array for each output. Raises InputMissing, InputUnknown, InputShape,
         InputDtype, InputUnreadable, SizeMissing, SizeOutOfRange, SizeConflict.
         """
-        arrays, sizes = accept(self._ports, self.artifact.sizes, given)
+        lent = {} if self._place is None else lent_inputs(self._place, given)
+        arrays, sizes = self._accepted(given, lent)
         outputs = self._outputs(sizes)
+        self._call(arrays, outputs, sizes, self._slots(lent))
+        return outputs
+
+    def on_device(self, /, **given: object) -> dict[str, DeviceArray]:
+        """As a call, with results that stay on the device, for a target of memory of its own.
+
+        They export ``__cuda_array_interface__`` and DLPack, and are read there by other programs.
+        Raises what a call raises, and BadArgument for other targets.
+        """
+        if self._place is None:
+            expected = "cuda or hip, whose devices have memory of their own"
+            fields = {"given": self.artifact.target, "expected": expected}
+            raise BadArgument(op="on_device", argument="the target", **fields)
+        lent = lent_inputs(self._place, given)
+        arrays, sizes = self._accepted(given, lent)
+        made = {
+            one.name: self._place.empty(sizes.shape(one.shape) if fixed is None else fixed, dtype)
+            for one, dtype, fixed in self._results
+        }
+        left = frozenset(one.slot for one, *_ in self._results)
+        outputs = {name: one.view() for name, one in made.items()}
+        self._call(arrays, outputs, sizes, self._slots(lent) | left)
+        return made
+
+    def _accepted(
+        self, given: Mapping[str, object], lent: Mapping[str, Lent]
+    ) -> tuple[dict[str, Array], Sizes]:
+        views = {name: one.view for name, one in lent.items()}
+        return accept(self._ports, self.artifact.sizes, {**given, **views} if lent else given)
+
+    def _slots(self, names: Collection[str]) -> frozenset[int]:
+        """Where the inputs of these names go."""
+        return frozenset(slot for name, slot in self._read if name in names)
+
+    def _call(
+        self,
+        arrays: dict[str, Array],
+        outputs: Mapping[str, Array],
+        sizes: Sizes,
+        there: frozenset[int],
+    ) -> None:
+        """Run once, in turn with others if there are states."""
         if self._states:
             with self._lock:
-                self._run(arrays, outputs, sizes)
+                self._run(arrays, outputs, sizes, there)
         else:
-            self._run(arrays, outputs, sizes)
-        return outputs
+            self._run(arrays, outputs, sizes, there)
 
     def bind(self, /, **given: object) -> Bound:
         """A prepared call on these arrays, which are read as they are at each ``run()``.
@@ -124,7 +186,7 @@ class Program:
         """
         inputs = shared(self._ports, given)
         arrays, sizes = accept(self._ports, self.artifact.sizes, {**given, **inputs})
-        read = {name: self._apart(array) for name, array in arrays.items()}
+        read = {name: self._unshared(array) for name, array in arrays.items()}
         outputs = self._outputs(sizes)
 
         def prepare(pool: Threads) -> _Workspace:
@@ -148,7 +210,14 @@ class Program:
             made[one.name] = np.empty(shape, dtype)
         return made
 
-    def _run(self, arrays: dict[str, Array], outputs: dict[str, Array], sizes: Sizes) -> None:
+    def _run(
+        self,
+        arrays: dict[str, Array],
+        outputs: Mapping[str, Array],
+        sizes: Sizes,
+        there: frozenset[int],
+    ) -> None:
+        """Run once; what lies in the slots ``there`` is on the device already."""
         pool = self._loaded.pool()
         try:
             work = self._free.pop()
@@ -157,10 +226,14 @@ class Program:
         if work.pool is not pool:
             work = self._workspace(pool)
         if self._states:
-            arrays = {name: self._apart(array) for name, array in arrays.items()}
+            arrays = {name: self._unshared(array) for name, array in arrays.items()}
         self._fill(work, arrays, outputs, sizes)
         addresses = (work.sizes_address, work.arena_address, work.scratch_address)
-        self._loaded.launch(work.table_address, *addresses, pool)
+        loaded = self._loaded
+        if there:
+            assert self._apart is not None
+            loaded = self._apart.with_there(there)
+        loaded.launch(work.table_address, *addresses, pool)
         self._free.append(work)
 
     def _fill(
@@ -178,19 +251,23 @@ class Program:
         for number, symbol in enumerate(self.artifact.sizes):
             work.sizes[number] = sizes.values[symbol.name]
 
-    def _apart(self, array: Array) -> Array:
+    def _unshared(self, array: Array) -> Array:
         """The array, or a copy of one that shares memory with a state: a call may write it."""
         shares = any(np.may_share_memory(array, state) for state in self._states.values())
         return array.copy() if shares else array
+
+    def _state_addresses(self) -> dict[int, int]:
+        """Where states lie in our memory, by slot."""
+        found = ((one.slot, self._states[one.name]) for one in self.artifact.states)
+        return {slot: array.ctypes.data for slot, array in found if slot >= 0}
 
     def _workspace(self, pool: Threads) -> _Workspace:
         artifact = self.artifact
         table = (ctypes.c_void_p * max(1, artifact.slots))()
         for name, slot in artifact.constant_slots.items():
             table[slot] = artifact.constants[name].ctypes.data
-        for one in artifact.states:
-            if one.slot >= 0:
-                table[one.slot] = self._states[one.name].ctypes.data
+        for slot, address in self._state_addresses().items():
+            table[slot] = address
         numbers = (ctypes.c_int64 * max(1, len(artifact.sizes) + artifact.counters))()
         try:
             arena = np.empty(self._bytes(pool) + 2 * ALIGNMENT, np.uint8)

@@ -83,17 +83,17 @@ def unflatten(x: Value, dim: int, sizes: Sequence[Dim]) -> Tensor:
 
 
 @method
-def transpose(x: Value, axes: Sequence[int] | None = None) -> Tensor:
+def transpose(x: Value, axes: Axes = None) -> Tensor:
     """Axes in the given order (negative ones count from the end); else in the opposite order."""
     value = tensor(x, "transpose")
     if axes is None:
         order = list(reversed(range(value.ndim)))
     else:
-        order = [checked_axis("transpose", axis, value.ndim) for axis in axes]
+        order = [checked_axis("transpose", axis, value.ndim) for axis in as_many(axes)]
     return moved(value, movement.permute, order)
 
 
-def permute(x: Value, axes: Sequence[int]) -> Tensor:
+def permute(x: Value, axes: int | Sequence[int]) -> Tensor:
     """As ``transpose`` with an order."""
     return transpose(x, axes)
 
@@ -247,6 +247,8 @@ def flipud(x: Value) -> Tensor:
 def rot90(x: Value, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Tensor:
     """Turned ``k`` times by a right angle, from the first of two axes towards the second."""
     value = tensor(x, "rot90")
+    if len(as_many(axes)) != 2:
+        raise BadArgument(op="rot90", argument="axes", given=axes, expected="two axes")
     first, second = checked_axes("rot90", axes, value.ndim)
     half_turns, quarter = divmod(as_integer("rot90", "k", k) % RIGHT_ANGLES, 2)
     if half_turns:

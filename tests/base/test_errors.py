@@ -11,9 +11,10 @@ from photic.base.errors import BadArgument, PhoticError
 
 
 def error_classes() -> list[type[PhoticError]]:
-    """Every class of an error, base and layers."""
-    files = Path(photic.__file__).parent.glob("*/errors.py")
-    modules = [importlib.import_module(f"photic.{file.parent.name}.errors") for file in files]
+    """Every class of an error: base, layers and the folders in them."""
+    root = Path(photic.__file__).parent
+    files = [one.relative_to(root.parent) for one in sorted(root.rglob("errors.py"))]
+    modules = [importlib.import_module(".".join(one.with_suffix("").parts)) for one in files]
     values = [value for module in modules for value in vars(module).values()]
     kinds = [one for one in values if isinstance(one, type) and issubclass(one, PhoticError)]
     return list(dict.fromkeys(kinds))
@@ -27,6 +28,8 @@ def test_no_two_errors_share_a_code() -> None:
 def test_every_layer_that_has_errors_is_found() -> None:
     layers = {one.__module__.split(".")[1] for one in error_classes()}
     assert layers >= {"base", "forms", "storage", "targets", "tensor", "frontends", "language"}
+    names = {one.__name__ for one in error_classes()}
+    assert names >= {"OnnxUnsupported", "OpenclLacks", "CudaMissing", "HipMissing", "MetalLacks"}
 
 
 def test_an_error_says_its_code_and_what_was_given() -> None:

@@ -58,7 +58,6 @@ LATER_REASONS: dict[str, str] = {
         solve_triangular.right_transposed solve_triangular.upper
     """,
     "its places are to rise": "searchsorted searchsorted.right",
-    "PyTorch and ours pad with 0, which nan of the other line makes nan": "convolve correlate",
     "the oracle leaves out the middle of places that are evenly apart": "gradient.places",
     "between an infinity and a number lies nan there": "nanquantile",
 }

@@ -20,11 +20,11 @@ from language.tiny_llama import write_talking
 import photic as ph
 from photic.base.errors import PhoticWarning
 from photic.base.trace import listening
-from photic.language import kept
-from photic.language.kept import kept_program, own_code, remade_program
 from photic.storage import files
 from photic.storage.record import Record
 from photic.storage.records import RECORDS_FILE, Records
+from photic.tensor import kept
+from photic.tensor.kept import kept_program, own_code, remade_program
 
 HANG_SECONDS = 120.0
 FILLING_BYTES = 4096

@@ -19,9 +19,9 @@ from photic.search.choosing import randomly
 from photic.search.cost import seconds
 from photic.search.space import Candidate, build, space_of
 from photic.search.work import Work
+from photic.targets.binaries import machine_of
 from photic.targets.cuda.device import TARGET
 from photic.targets.cuda.dialect import DIALECT
-from photic.targets.cuda.facts import machine_of
 from photic.targets.launches import parted
 from photic.targets.measure import OutOfBounds, Trial
 from photic.targets.process import Array

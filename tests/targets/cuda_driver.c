@@ -24,6 +24,7 @@ static void *const CONTEXT = buffers;
 
 // What tests set and look at.
 int photic_devices = 1, photic_backwards, photic_faults, photic_live, photic_launches;
+long long photic_given_bytes, photic_taken_bytes;  // copied to the device and from it
 long long photic_most_bytes = 1ll << 32;
 
 int cuInit(unsigned flags) { return OK; }
@@ -109,9 +110,11 @@ static int copy(address to, address from, size_t count, int to_is_ours, int from
   return good ? OK : INVALID;
 }
 int cuMemcpyHtoDAsync_v2(address to, const void *from, size_t count, void *stream) {
+  __atomic_add_fetch(&photic_given_bytes, count, __ATOMIC_SEQ_CST);
   return copy(to, (address)from, count, 0, 1);
 }
 int cuMemcpyDtoHAsync_v2(void *to, address from, size_t count, void *stream) {
+  __atomic_add_fetch(&photic_taken_bytes, count, __ATOMIC_SEQ_CST);
   return copy((address)to, from, count, 1, 0);
 }
 int cuMemcpyDtoDAsync_v2(address to, address from, size_t count, void *stream) {

@@ -7,13 +7,17 @@ All of the target but NVRTC and the real driver is as it is with a device. Named
 import ctypes
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from photic.targets import driver
 from photic.targets.c.toolchain import build_kernels, build_runtime, load_library
-from photic.targets.cuda import device, driver, facts
+from photic.targets.cuda import compiler, device
+from photic.targets.devices import Driven
 
 HERE = Path(__file__).parent
+MOST_DEVICES = 2  # that tests open
 # not optimised: a program of a few functions would take half a minute
 FLAGS = ("-x", "c++", "-std=c++17", "-O0", "-fno-exceptions", "-fno-rtti")
 KERNEL = re.compile(r'^extern "C" __global__ void \S+ (\w+)\(', re.MULTILINE)
@@ -55,14 +59,29 @@ def stand_in(before: str = "") -> ctypes.CDLL:
 def use(monkeypatch: pytest.MonkeyPatch) -> ctypes.CDLL:
     """The cuda target runs on it; what was opened before is found again afterwards."""
     found = stand_in()
-    known, before = driver.CUDA, driver.loaded
-    monkeypatch.setattr(driver, "loaded", lambda one: found if one is known else before(one))
-    monkeypatch.setattr(device, "machine_code", machine_code)
-    for module in (device, facts):
-        monkeypatch.setattr(module, "version", lambda: "none, a processor stands in")
-    opened = facts._opened.__wrapped__()
-    monkeypatch.setattr(facts, "_opened", lambda: opened)
+    serve(monkeypatch, device.CUDA, device.DRIVEN, found)
+    monkeypatch.setattr(compiler, "machine_code", machine_code)
+    monkeypatch.setattr(compiler, "version", lambda: "none, a processor stands in")
     return found
+
+
+def serve(
+    monkeypatch: pytest.MonkeyPatch,
+    known: driver.Driver,
+    target: Driven[Any],
+    library: ctypes.CDLL,
+) -> None:
+    """A driver is this library, and no device of its target is open."""
+    before = driver.loaded
+    monkeypatch.setattr(driver, "loaded", lambda one: library if one is known else before(one))
+    for number in range(MOST_DEVICES):
+        unopened(monkeypatch, target, number)
+
+
+def unopened(monkeypatch: pytest.MonkeyPatch, target: Driven[Any], number: int = 0) -> None:
+    """A device is as if nobody had opened it; what was opened before is found again afterwards."""
+    monkeypatch.setitem(target.used, number, None)
+    del target.used[number]
 
 
 def number(found: ctypes.CDLL, name: str) -> ctypes.c_int:

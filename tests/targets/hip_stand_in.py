@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from targets import cuda_stand_in
 
-from photic.targets.cuda import driver
-from photic.targets.hip import device, facts
+from photic.targets.hip import compiler, device
 
 PLACES = """
 #define __builtin_amdgcn_workgroup_id_x() blockIdx.x
@@ -31,18 +30,15 @@ def machine_code(text: str, architecture: str) -> bytes:
 
 def stand_in() -> ctypes.CDLL:
     """The driver."""
-    names = [f"#define {cuda} {hip}\n" for cuda, hip in facts.HIP.names.items()]
+    names = [f"#define {cuda} {hip}\n" for cuda, hip in device.HIP.names.items()]
     return cuda_stand_in.stand_in("#define HIP 1\n" + "".join(names))
 
 
 def use(monkeypatch: pytest.MonkeyPatch) -> ctypes.CDLL:
     """The hip target runs on it; what was opened before is found again afterwards."""
     found = stand_in()
-    known, before = facts.HIP, driver.loaded
-    monkeypatch.setattr(driver, "loaded", lambda one: found if one is known else before(one))
-    monkeypatch.setattr(device, "machine_code", machine_code)
-    opened = facts._opened.__wrapped__()
-    monkeypatch.setattr(facts, "_opened", lambda: opened)
+    cuda_stand_in.serve(monkeypatch, device.HIP, device.DRIVEN, found)
+    monkeypatch.setattr(compiler, "machine_code", machine_code)
     return found
 
 

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from targets.cuda_stand_in import built
+from targets.cuda_stand_in import built, unopened
 
 from photic.base.errors import PhoticError
 from photic.targets.c.toolchain import load_library
-from photic.targets.metal import facts
+from photic.targets.metal import device
 
 HEADER = Path(__file__).with_name("metal_on_cpu.h")
 KERNEL = re.compile(r"^kernel void (\w+)\(", re.MULTILINE)
@@ -175,6 +175,9 @@ class Device:
     def name(self) -> str:
         return "a processor in place of a device"
 
+    def registryID(self) -> int:
+        return id(self)
+
     def hasUnifiedMemory(self) -> bool:
         return True
 
@@ -210,6 +213,7 @@ def modules() -> dict[str, types.ModuleType]:
     """``Metal`` and ``objc`` as far as they are used."""
     metal: Any = types.ModuleType("Metal")
     metal.MTLCreateSystemDefaultDevice = lambda: Device() if STATE.is_here else None
+    metal.MTLCopyAllDevices = list
     metal.MTLCompileOptions, metal.MTLSizeMake = Options, lambda x, y, z: (x, y, z)
     objc: Any = types.ModuleType("objc")
     objc.autorelease_pool = contextlib.nullcontext
@@ -221,8 +225,7 @@ def use(monkeypatch: pytest.MonkeyPatch) -> State:
     vars(STATE).update(vars(State()))
     for name, module in modules().items():
         monkeypatch.setitem(sys.modules, name, module)
-    opened = facts._opened.__wrapped__()
-    monkeypatch.setattr(facts, "_opened", lambda: opened)
+    unopened(monkeypatch, device.DRIVEN)
     return STATE
 
 

@@ -12,9 +12,8 @@ import numpy as np
 from numerics_library import NUMPY, SIGNATURES, functions_for
 
 from photic.targets.c.numerics import LANES
-from photic.targets.opencl.device import compiled
-from photic.targets.opencl.dialect import HEAD, prelude
-from photic.targets.opencl.facts import opened
+from photic.targets.opencl.device import DRIVEN, compiled
+from photic.targets.opencl.dialect import DIALECT, HEAD
 
 COUNT = 4096
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5, 2.0**31, 2.0**63, -(2.0**63), 3e5]
@@ -75,13 +74,14 @@ def kernel(lanes: int) -> Any:
         needs |= {(one.operation, one.dtype, lanes), ("store", one.result, lanes)}
         needs |= {("load", short, lanes) for short in one.operands}
     cases = "\n".join(case(number, one, lanes) for number, one in enumerate(functions()))
-    text = "\n".join([HEAD, prelude(frozenset(needs)), KERNEL.format(lanes=lanes, cases=cases)])
-    return opened().cl.Kernel(compiled(opened(), text), "run")
+    made = DIALECT.prelude(frozenset(needs))
+    text = "\n".join([HEAD, made, KERNEL.format(lanes=lanes, cases=cases)])
+    return DRIVEN.opened().cl.Kernel(compiled(DRIVEN.opened(), text), "run")
 
 
 def apply(number: int, lanes: int, arrays: list[np.ndarray]) -> np.ndarray:
     """The function of a number on arrays whose length is a multiple of ``lanes``."""
-    known, one = opened(), functions()[number]
+    known, one = DRIVEN.opened(), functions()[number]
     cl, flags = known.cl, known.cl.mem_flags.READ_WRITE | known.cl.mem_flags.COPY_HOST_PTR
     out = np.zeros(len(arrays[0]), NUMPY[one.result])
     buffers = [cl.Buffer(known.context, flags, hostbuf=array) for array in (*arrays, out)]

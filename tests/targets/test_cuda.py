@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 import pytest
 from targets.cuda_cases import judged, winners
-from targets.cuda_stand_in import number, use
+from targets.cuda_stand_in import number, unopened, use
 from targets.opencl_cases import is_usable, results
 from typer.testing import CliRunner
 
@@ -25,9 +25,11 @@ from bench.workloads import WORKLOADS, Workload, inputs_of, naive_attention
 from photic.cli.main import app
 from photic.cli.targets_check import CHECKS, Check, faults_of
 from photic.ir.dtype import FLOAT32
-from photic.targets.cuda import compiler, device, driver, facts
+from photic.targets import driver
+from photic.targets.binaries import Refused
+from photic.targets.cuda import compiler, device
+from photic.targets.cuda.device import CUDA, DRIVEN, TARGET
 from photic.targets.cuda.errors import CudaFailed, CudaMissing, CudaRefused
-from photic.targets.cuda.worker import Worker
 from photic.targets.errors import LoadRefused, TooLarge
 from photic.targets.measure import Slot, Trial
 from photic.targets.registry import target_named
@@ -95,7 +97,7 @@ def test_fused_kernels_of_the_search_compute_what_was_written(stand_in: ctypes.C
     for name, tensor in made.items():
         for work, candidate in winners({"y": tensor}):
             assert len(candidate.nests) == 1, name
-            assert judged(work, candidate, Worker()) == "", name
+            assert judged(work, candidate, DRIVEN.worker()) == "", name
 
 
 @pytest.mark.parametrize("seed", FUZZ)
@@ -146,12 +148,12 @@ def test_a_buffer_that_the_device_cannot_hold_is_too_large(stand_in: ctypes.CDLL
 
 
 def test_a_file_that_was_changed_is_not_loaded(stand_in: ctypes.CDLL) -> None:
-    path = device.build(compiled({"y": ph.input("x", (3,)) + 1}).artifact.source)
+    path = TARGET.build(compiled({"y": ph.input("x", (3,)) + 1}).artifact.source)
     whole = path.read_bytes()
     try:
         path.write_bytes(whole[:-1] + b"!")
         with pytest.raises(LoadRefused, match="not the one that was written"):
-            device.load(path)
+            TARGET.load(path)
     finally:
         path.write_bytes(whole)
 
@@ -160,16 +162,16 @@ def test_what_the_compiler_refuses_is_kept_and_named(
     stand_in: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(text: str, architecture: str) -> bytes:
-        raise compiler.Refused(f"no kernel in {text} for {architecture}")
+        raise Refused(f"no kernel in {text} for {architecture}")
 
-    monkeypatch.setattr(device, "machine_code", refuse)
+    monkeypatch.setattr(compiler, "machine_code", refuse)
     with pytest.raises(CudaRefused, match=r"P331(.|\n)*for sm_80") as error:
-        device.build("nothing\n//: {}\n")
+        TARGET.build("nothing\n//: {}\n")
     assert error.value.fields["path"].read_text() == "nothing\n"
 
 
 def test_the_worker_times_a_trial_and_gives_its_results(stand_in: ctypes.CDLL) -> None:
-    program, worker = compiled({"y": ph.input("x", (5,)) + 1}), Worker()
+    program, worker = compiled({"y": ph.input("x", (5,)) + 1}), DRIVEN.worker()
     slots = (Slot(FLOAT32, 5, 0, 1, False),) * 2
     trial = Trial(program.artifact.source, slots, (), 0, 0)
     assert worker.build([trial]) == [""]
@@ -185,19 +187,21 @@ def test_the_worker_times_a_trial_and_gives_its_results(stand_in: ctypes.CDLL) -
 
 
 @pytest.fixture
-def unopened() -> Iterator[None]:
+def unknown(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No device was looked for yet; nothing of this test is remembered."""
-    for one in (driver.loaded, facts._opened, compiler._loaded, compiler.version):
+    caches = (driver.loaded, compiler._loaded, compiler.version)
+    unopened(monkeypatch, DRIVEN)
+    for one in caches:
         one.cache_clear()
     yield
-    for one in (driver.loaded, facts._opened, compiler._loaded, compiler.version):
+    for one in caches:
         one.cache_clear()
 
 
 @pytest.fixture
-def without_driver(unopened: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    absent = replace(driver.CUDA, file="libcuda-that-is-not-there.so.1")
-    monkeypatch.setattr(facts, "CUDA", absent)
+def without_driver(unknown: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    absent = replace(CUDA, file="libcuda-that-is-not-there.so.1")
+    monkeypatch.setattr(device, "CUDA", absent)
 
 
 def test_without_a_driver_the_target_says_that_no_device_was_found(without_driver: None) -> None:
@@ -212,16 +216,16 @@ def test_the_list_of_targets_says_that_no_device_was_found(without_driver: None)
     assert len(lines) == 1 and "not available" in lines[0] and "no device was found" in lines[0]
 
 
-def test_a_driver_without_a_device_says_so(unopened: None, stand_in: ctypes.CDLL) -> None:
+def test_a_driver_without_a_device_says_so(unknown: None, stand_in: ctypes.CDLL) -> None:
     number(stand_in, "devices").value = 0
     try:
         with pytest.raises(CudaMissing, match="knows of none"):
-            driver.CUDA.device(0)
+            CUDA.device(0)
     finally:
         number(stand_in, "devices").value = 1
 
 
-def test_without_nvrtc_the_extra_is_named(unopened: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_nvrtc_the_extra_is_named(unknown: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiler, "_packaged", lambda: iter(()))
     monkeypatch.setattr(compiler, "SYSTEM_NAMES", ())
     with pytest.raises(CudaMissing, match=r"NVRTC was not found(.|\n)*photic\[cuda\]"):
@@ -229,23 +233,23 @@ def test_without_nvrtc_the_extra_is_named(unopened: None, monkeypatch: pytest.Mo
 
 
 def test_what_the_driver_refuses_is_an_error_with_its_words(stand_in: ctypes.CDLL) -> None:
-    with facts.in_context(), pytest.raises(CudaFailed, match=r"P332.*cuModuleLoadData.*invalid"):
-        driver.CUDA.module_of(facts.opened().context, b"not there\0")
+    known = DRIVEN.opened()
+    with known.using(), pytest.raises(CudaFailed, match=r"P332.*cuModuleLoadData.*invalid"):
+        CUDA.module_of(known.context, b"not there\0")
 
 
 def test_a_forked_process_is_told_that_it_cannot() -> None:
     code = """
 import os, sys
-from photic.targets.cuda import facts
+from photic.targets.cuda.device import DRIVEN
 from photic.targets.cuda.errors import CudaMissing
-found = facts.Opened(0, None, os.getpid())
-facts._opened = lambda: found
-facts.opened()
+DRIVEN.used[0] = os.getpid(), None
+DRIVEN.opened()
 child = os.fork()
 if child:
     sys.exit(os.waitpid(child, 0)[1])
 try:
-    facts.opened()
+    DRIVEN.opened()
 except CudaMissing as error:
     os._exit(0 if "forked" in str(error) else 1)
 os._exit(2)

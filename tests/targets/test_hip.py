@@ -12,7 +12,7 @@ import numpy as np
 import opencl_functions as on_device
 import pytest
 from targets.cuda_cases import winner_texts
-from targets.cuda_stand_in import number
+from targets.cuda_stand_in import number, unopened
 from targets.hip_stand_in import use
 from targets.opencl_cases import is_usable, results
 from targets.test_cuda_nvrtc import functions, require_no_spills
@@ -22,11 +22,11 @@ import photic as ph
 from bench.workloads import matmul
 from photic.cli.main import app
 from photic.cli.targets_check import CHECKS, Check, faults_of
-from photic.targets.cuda.errors import Refused
-from photic.targets.hip import compiler, device, facts
+from photic.targets.binaries import Refused
+from photic.targets.hip import compiler, device
+from photic.targets.hip.device import DRIVEN, HIP, TARGET
 from photic.targets.hip.dialect import DIALECT
 from photic.targets.hip.errors import HipMissing, HipRefused
-from photic.targets.hip.worker import Worker
 from photic.targets.measure import Trial
 from photic.targets.registry import target_named
 
@@ -71,19 +71,19 @@ def test_what_the_compiler_refuses_is_kept_and_named(
     def refuse(text: str, architecture: str) -> bytes:
         raise Refused(f"no kernel in {text} for {architecture}")
 
-    monkeypatch.setattr(device, "machine_code", refuse)
+    monkeypatch.setattr(compiler, "machine_code", refuse)
     with pytest.raises(HipRefused, match=r"P341(.|\n)*for gfx90a") as error:
-        device.build("nothing\n//: {}\n")
+        TARGET.build("nothing\n//: {}\n")
     assert error.value.fields["path"].read_text() == "nothing\n"
-    assert "P341" in Worker().build([Trial("nothing\n//: {}\n", (), (), 0, 0)])[0]
+    assert "P341" in DRIVEN.worker().build([Trial("nothing\n//: {}\n", (), (), 0, 0)])[0]
 
 
 def test_without_a_driver_the_list_of_targets_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    absent = replace(facts.HIP, file="libamdhip64-that-is-not-there.so")
-    monkeypatch.setattr(facts, "HIP", absent)
-    facts._opened.cache_clear()
+    absent = replace(HIP, file="libamdhip64-that-is-not-there.so")
+    monkeypatch.setattr(device, "HIP", absent)
+    unopened(monkeypatch, DRIVEN)
     with pytest.raises(HipMissing, match=r"P340.*no AMD driver(.|\n)*ROCm"):
         ph.compile({"y": ph.input("x", (3,)) + 1}, target="hip", search=0)
     result = CliRunner().invoke(app, ["targets"])
@@ -94,9 +94,9 @@ def test_without_a_driver_the_list_of_targets_says_what_to_install(
 def test_a_driver_that_does_not_name_the_architecture_is_an_error(
     stand_in: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(facts, "ARCHITECTURE", re.compile(b"no such name"))
+    monkeypatch.setattr(device, "ARCHITECTURE", re.compile(b"no such name"))
     with pytest.raises(HipMissing, match="which architecture"):
-        facts._architecture(0)
+        device.architecture_of(0)
 
 
 # --- Clang ----------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ import numpy as np
 import opencl_functions as on_device
 import pytest
 from targets import cuda_cases
+from targets.cuda_stand_in import unopened
 from targets.metal_stand_in import STATE, modules, use
 from targets.opencl_cases import is_usable, results
 from typer.testing import CliRunner
@@ -25,10 +26,9 @@ from photic.cli.targets_check import CHECKS, Check, faults_of
 from photic.ir.dtype import FLOAT32
 from photic.targets.errors import TooLarge
 from photic.targets.measure import Slot, Trial
-from photic.targets.metal import device, facts
+from photic.targets.metal.device import DRIVEN, TARGET
 from photic.targets.metal.dialect import DIALECT, spelled
 from photic.targets.metal.errors import MetalFailed, MetalLacks, MetalMissing, MetalRefused
-from photic.targets.metal.worker import Worker
 from photic.targets.registry import target_named
 
 SPACES = ("device", "constant", "thread", "PRIVATE")
@@ -83,7 +83,7 @@ def test_attention_as_the_search_finds_it_is_a_kernel_that_is_right(
     monkeypatch.setattr(cuda_cases, "DIALECT", DIALECT)
     ((work, candidate),) = cuda_cases.winners({"y": naive_attention(2, 48, 16)})
     assert len(candidate.nests) == 1
-    assert cuda_cases.judged(work, candidate, Worker()) == ""
+    assert cuda_cases.judged(work, candidate, DRIVEN.worker()) == ""
 
 
 @pytest.mark.parametrize("seed", [seed for seed in range(4) if is_usable(seed)])
@@ -95,7 +95,7 @@ def test_random_graphs_give_what_the_evaluator_gives(seed: int, stand_in: None) 
 
 
 def test_the_worker_times_a_trial_and_gives_its_results(stand_in: None) -> None:
-    program, worker = compiled({"y": ph.input("x", (5,)) + 1}), Worker()
+    program, worker = compiled({"y": ph.input("x", (5,)) + 1}), DRIVEN.worker()
     trial = Trial(program.artifact.source, (Slot(FLOAT32, 5, 0, 1, False),) * 2, (), 0, 0)
     assert worker.build([trial]) == [""]
     out, x = program.artifact.outputs[0].slot, np.arange(5, dtype=np.float32)
@@ -145,7 +145,7 @@ def test_without_pyobjc_the_list_of_targets_names_the_extra(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "Metal", None)
-    facts._opened.cache_clear()
+    unopened(monkeypatch, DRIVEN)
     with pytest.raises(MetalMissing, match=r"P350.*pyobjc-framework-Metal(.|\n)*photic\[metal\]"):
         compiled({"y": ph.input("x", (3,)) + 1})
     result = CliRunner().invoke(app, ["targets"])
@@ -157,15 +157,15 @@ def test_a_mac_without_a_device_says_so(monkeypatch: pytest.MonkeyPatch) -> None
     for name, module in modules().items():
         monkeypatch.setitem(sys.modules, name, module)
     monkeypatch.setattr(STATE, "is_here", False)
-    facts._opened.cache_clear()
+    unopened(monkeypatch, DRIVEN)
     with pytest.raises(MetalMissing, match="knows of none"):
-        facts.facts()
+        TARGET.facts()
 
 
 def test_a_kernel_of_more_buffers_than_metal_has_is_an_error(stand_in: None) -> None:
     inputs = [ph.input(f"x{k}", (3,)) for k in range(31)]
     with pytest.raises(MetalLacks, match="more than 28 buffers"):
-        device.build("void f() { [[buffer(31)]] }\n//: {}\n")
+        TARGET.build("void f() { [[buffer(31)]] }\n//: {}\n")
     total = inputs[0]
     for one in inputs[1:20]:
         total = total + one
@@ -174,9 +174,9 @@ def test_a_kernel_of_more_buffers_than_metal_has_is_an_error(stand_in: None) -> 
 
 
 def test_what_metal_refuses_is_kept_and_named(stand_in: None) -> None:
-    path = device.build("no C at all\n//: {}\n")
+    path = TARGET.build("no C at all\n//: {}\n")
     with pytest.raises(MetalRefused, match=path.name):
-        device.load(path)
+        TARGET.load(path)
 
 
 def test_a_launch_that_fails_is_an_error_with_metals_words(stand_in: None) -> None:

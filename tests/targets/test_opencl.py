@@ -5,21 +5,20 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from targets import cuda_stand_in
 from targets.opencl_cases import disagreements, is_usable
 
 import photic as ph
 from photic.ir.dtype import FLOAT32
 from photic.targets.launches import packed
 from photic.targets.measure import Slot, Trial
-from photic.targets.opencl import device, facts
+from photic.targets.opencl.device import DRIVEN, TARGET
 from photic.targets.opencl.errors import OpenclLacks, OpenclMissing, OpenclRefused
-from photic.targets.opencl.worker import Worker
 
 pytest.importorskip("pyopencl", reason="pyopencl is not installed: pip install '.[opencl]'")
 
@@ -42,9 +41,14 @@ def machine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
         "its own memory": {"shares_memory": False},
         "groups and short vectors": {"kind": "gpu", "group": 4, "vector_bytes": 8, "units": 1},
     }[request.param]
-    known = facts.opened()
+    use_facts(monkeypatch, **changed)
+
+
+def use_facts(monkeypatch: pytest.MonkeyPatch, **changed: object) -> None:
+    """The device is as it is, but for these facts."""
+    known = DRIVEN.opened()
     other = replace(known, facts=replace(known.facts, **changed))
-    monkeypatch.setattr(facts, "_opened", lambda: other)
+    monkeypatch.setitem(DRIVEN.used, 0, (os.getpid(), other))
 
 
 # --- programs -------------------------------------------------------------------------------
@@ -110,7 +114,7 @@ def test_a_program_whose_largest_sizes_no_device_holds_runs_at_small_ones(machin
     x = ph.input("x", (n, 64))
     wide = ph.cumsum(ph.cumsum(ph.concatenate([x] * 40, -1), 0), -1)
     program = compiled({"y": ph.sum(wide, -1)})
-    assert program.artifact.arena_bytes > facts.facts().buffer_bytes
+    assert program.artifact.arena_bytes > DRIVEN.opened().facts.buffer_bytes
     for count in (3, 17, 2):
         a = normal(count, 64)
         want = np.cumsum(np.cumsum(np.tile(a.astype(np.float64), 40), 0), -1).sum(-1)
@@ -198,7 +202,7 @@ def trial_of(program: ph.Program) -> Trial:
 
 
 def test_the_worker_times_a_trial_and_gives_its_results(machine: None) -> None:
-    program, worker = compiled({"y": ph.input("x", (5,)) + 1}), Worker()
+    program, worker = compiled({"y": ph.input("x", (5,)) + 1}), DRIVEN.worker()
     trial, x = trial_of(program), np.arange(5, dtype=np.float32)
     assert worker.build([trial]) == [""]
     places = {program.artifact.inputs[0].slot: x, program.artifact.outputs[0].slot: x * 0}
@@ -212,19 +216,17 @@ def test_the_worker_times_a_trial_and_gives_its_results(machine: None) -> None:
 def test_the_worker_says_what_does_not_compile() -> None:
     good = trial_of(compiled({"y": ph.input("x", (5,)) + 1}))
     bad = replace(good, text="no C\n" + good.text)
-    problems = Worker().build([bad, good])
-    assert "failed" in problems[0] and problems[1] == ""
+    problems = DRIVEN.worker().build([bad, good])
+    assert "P322" in problems[0] and problems[1] == ""
 
 
 # --- what is missing ------------------------------------------------------------------------
 
 
 @pytest.fixture
-def unopened() -> Iterator[None]:
-    """No device was chosen yet; what was chosen before is found again afterwards."""
-    facts._opened.cache_clear()
-    yield
-    facts._opened.cache_clear()
+def unopened(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No device is open yet; what was opened before is found again afterwards."""
+    cuda_stand_in.unopened(monkeypatch, DRIVEN)
 
 
 def test_without_pyopencl_the_extra_is_named(
@@ -241,22 +243,20 @@ def test_without_a_driver_the_extra_is_named(
     cl = importlib.import_module("pyopencl")
     monkeypatch.setattr(cl, "get_platforms", list)
     with pytest.raises(OpenclMissing, match="know of no device"):
-        facts.facts()
+        TARGET.facts()
 
 
 def test_a_device_without_float64_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = facts.opened()
-    poor = replace(known, facts=replace(known.facts, doubles=False))
-    monkeypatch.setattr(facts, "_opened", lambda: poor)
+    use_facts(monkeypatch, doubles=False)
     with pytest.raises(OpenclLacks, match="float64"):
         compiled({"y": ph.input("x", (3,), "float64") + 1})
     assert compiled({"y": ph.input("x", (3,)) + 1})(x=normal(3))["y"].shape == (3,)
 
 
 def test_what_the_driver_refuses_is_kept_and_named() -> None:
-    path = device.build("no C at all\n//: {}\n")
+    path = TARGET.build("no C at all\n//: {}\n")
     with pytest.raises(OpenclRefused, match=path.name):
-        device.load(path)
+        TARGET.load(path)
     assert path.exists()
 
 
@@ -264,13 +264,13 @@ def test_a_forked_process_is_told_that_it_cannot() -> None:
     code = """
 import os, sys
 from photic.targets.opencl.errors import OpenclMissing
-from photic.targets.opencl.facts import opened
-opened()
+from photic.targets.opencl.device import DRIVEN
+DRIVEN.opened()
 child = os.fork()
 if child:
     sys.exit(os.waitpid(child, 0)[1])
 try:
-    opened()
+    DRIVEN.opened()
 except OpenclMissing as error:
     os._exit(0 if "forked" in str(error) else 1)
 os._exit(2)

@@ -6,12 +6,12 @@ What the c target's are is tested in test_numerics.py.
 import opencl_functions as on_device
 import pytest
 
-from photic.targets.opencl.facts import facts
+from photic.targets.opencl.device import DRIVEN
 
 
 @pytest.mark.parametrize("lanes", [1, 4, 16])
 def test_a_function_gives_the_numbers_of_c(lanes: int) -> None:
     pytest.importorskip("pyopencl", reason="pyopencl is not installed: pip install '.[opencl]'")
-    if not facts().fused:
+    if not DRIVEN.opened().facts.fused:
         pytest.skip("the device has no fused multiply-add, which the processor has")
     assert on_device.differences(on_device.apply, lanes) == []

@@ -273,6 +273,11 @@ def _() -> None:
 @line("convolve.reach")
 def _() -> None:
     same(value(ph.convolve, f32(1, INF), f32(0, 1)), [0, NAN, INF])
+    for mode in ("full", "same", "valid"):
+        for kernel in (f32(NAN, 2), f32(1, INF, -2, NAN), f32(-INF)):
+            line = f32(1, 2, -3, 4)
+            expected = np.convolve(line, kernel, mode)
+            same(value(lambda x, k, mode=mode: ph.convolve(x, k, mode), line, kernel), expected)
     same(value(ph.convolve, np.array([100], np.int8), np.array([2], np.int8)), [-56])
 
 

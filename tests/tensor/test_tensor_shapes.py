@@ -18,6 +18,8 @@ SAME: list[tuple[str, Callable[..., object], Callable[..., object]]] = [
     ("ravel", ph.ravel, np.ravel),
     ("transpose", ph.transpose, np.transpose),
     ("transpose axes", lambda x: ph.transpose(x, (2, 0, -2)), lambda x: x.transpose(2, 0, 1)),
+    ("transpose one axis", lambda x: ph.transpose(x[0, 0], 0), lambda x: x[0, 0].transpose(0)),
+    ("permute one axis", lambda x: ph.permute(x[0, 0], -1), lambda x: x[0, 0].transpose(-1)),
     ("swapaxes", lambda x: ph.swapaxes(x, 0, -1), lambda x: x.swapaxes(0, -1)),
     ("moveaxis", lambda x: ph.moveaxis(x, 0, -1), lambda x: np.moveaxis(x, 0, -1)),
     (
@@ -162,6 +164,19 @@ def test_counting_with_symbolic_ends() -> None:
 def test_counting_to_an_end_that_may_lie_before_the_start_is_refused() -> None:
     with pytest.raises(BadArgument, match="for every size"):
         ph.arange(3, ph.dim("n", 0, 9))
+
+
+@pytest.mark.parametrize("axes", [1, (0,), (0, 1, 2, 0), (), None, "ab", (0, 0)])
+def test_rot90_refuses_all_but_two_axes(axes: object) -> None:
+    with pytest.raises(BadArgument):
+        ph.rot90(X, 1, axes)
+
+
+@pytest.mark.parametrize("axes", [1, (), (0, 1), (0, 1, 1), 1.5])
+def test_an_order_that_does_not_name_each_axis_once_is_refused(axes: object) -> None:
+    for function in (ph.permute, ph.transpose, ph.permute_dims):
+        with pytest.raises(BadArgument):
+            function(X, axes)
 
 
 def test_constants_are_not_copied_and_keep_their_dtype() -> None:

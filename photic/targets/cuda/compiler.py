@@ -10,15 +10,15 @@ import ctypes
 import importlib.util
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from photic.targets.cuda.errors import CudaFailed, CudaMissing, Refused
+from photic.targets.binaries import Refused, Resources
+from photic.targets.cuda.errors import CudaFailed, CudaMissing
 
 SYSTEM_NAMES = ("libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12")
 REFUSED = 6  # NVRTC_ERROR_COMPILATION
-OPTIONS = (
+OPTIONS: tuple[str, ...] = (
     "--std=c++17",
     "--device-as-default-execution-space",
     "--device-int128",
@@ -32,20 +32,6 @@ _ENTRY = re.compile(
     r"(\d+) bytes spill loads.*?Used (\d+) registers",
     re.DOTALL,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Resources:
-    """What a kernel takes of a device: registers of a work-item, and its bytes beside them.
-
-    ``stack_bytes`` hold what is addressed, and what was spilled; ``spilled_bytes`` are those moved
-    to and fro because there were too few registers.
-    """
-
-    kernel: str
-    registers: int
-    stack_bytes: int
-    spilled_bytes: int
 
 
 def machine_code(text: str, architecture: str) -> bytes:

@@ -1,37 +1,38 @@
-"""The cuda target as a device: a text to a file of machine code, and its launches by the driver."""
+"""The cuda target as a device: what NVIDIA's driver says of one, and the target's record.
+
+CUDA_VISIBLE_DEVICES, the driver's own variable, says which devices there are, in which order.
+"""
 
 from __future__ import annotations
 
-from pathlib import Path
+from photic.targets.binaries import Kind, Opened, driven, facts_of
+from photic.targets.cuda import compiler
+from photic.targets.cuda.dialect import DIALECT
+from photic.targets.cuda.errors import CudaFailed, CudaMissing, CudaRefused
+from photic.targets.driver import Driver
 
-from photic.targets.cuda.binaries import built, loaded_from
-from photic.targets.cuda.compiler import OPTIONS, machine_code, version
-from photic.targets.cuda.dialect import DIALECT, GROUP
-from photic.targets.cuda.driver import CUDA
-from photic.targets.cuda.errors import CudaRefused
-from photic.targets.cuda.facts import facts, facts_key, in_context, machine, opened
-from photic.targets.registry import Target
-from photic.targets.session import Loaded
+SHARED = 2, 1  # kDLCUDA, and the default stream that waits for all
+CUDA = Driver("libcuda.so.1", "NVIDIA", SHARED, CudaMissing, CudaFailed)
+# Of the driver's interface (CUdevice_attribute).
+UNITS, L2_BYTES, MAJOR, MINOR = 16, 38, 75, 76
+THOUSAND = 1000  # versions are 12040 for 12.4
 
 
-def build(source: str) -> Path:
-    """The file of a text's machine code. Raises CudaMissing, CudaRefused, NoSpace."""
-    known = facts().architecture
-    recipe = [*OPTIONS, version(), known]
-    return built(
-        source, recipe, lambda text: machine_code(text, known), ("cubin", "cu"), CudaRefused
+def opened(number: int) -> Opened:
+    """A device by number. Raises CudaMissing, CudaFailed."""
+    handle = CUDA.device(number)
+    major, minor = (CUDA.device_number(one, handle) for one in (MAJOR, MINOR))
+    version = CUDA.version()
+    known = facts_of(
+        CUDA,
+        handle,
+        (UNITS, L2_BYTES),
+        served=f"CUDA {version // THOUSAND}.{version % THOUSAND // 10}",
+        compiler=compiler.version(),
+        architecture=f"sm_{major}{minor}",
     )
+    return Opened(CUDA, number, CUDA.number("cuDevicePrimaryCtxRetain", handle), known)
 
 
-def load(path: Path) -> Loaded:
-    """What was built, on the device. Raises CudaMissing, CudaFailed, LoadRefused."""
-    return loaded_from(path, CUDA, opened().context, GROUP, in_context)
-
-
-def loaded(source: str) -> Loaded:
-    """A text built and loaded; raises what ``build`` and ``load`` raise."""
-    return load(build(source))
-
-
-WORKER = "photic.targets.cuda.worker"
-TARGET = Target("cuda", DIALECT, machine, facts_key, build, load, WORKER, facts)
+DRIVEN = driven(Kind(DIALECT, CUDA, compiler, opened, ("cubin", "cu"), CudaRefused, CudaFailed))
+TARGET, Worker = DRIVEN.target(), DRIVEN.worker

@@ -5,10 +5,6 @@ from __future__ import annotations
 from photic.base.errors import PhoticError
 
 
-class Refused(Exception):
-    """A compiler refused a text of ours; the argument is what it said."""
-
-
 class CudaMissing(PhoticError):
     code = "P330"
     template = "CUDA is not usable: {problem}"

@@ -12,11 +12,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+from photic.targets.binaries import Refused, Resources
 from photic.targets.c.toolchain import COMPILE_SECONDS, compiler_identity
-from photic.targets.cuda.compiler import Resources
-from photic.targets.cuda.errors import Refused
 
-OPTIONS = (
+OPTIONS: tuple[str, ...] = (
     *("-x", "hip", "-std=c++17", "-O3", "--cuda-device-only", "-nogpulib", "-nogpuinc", "-w"),
     "-mcode-object-version=5",  # drivers since ROCm 5.5 load it
     "-ffp-contract=off",  # a fused multiply-add is written out where it is wanted

@@ -9,8 +9,8 @@ from dataclasses import replace
 from functools import partial
 
 from photic.targets.cuda.dialect import DIALECT as CUDA
-from photic.targets.cuda.dialect import GROUP
 from photic.targets.cuda.dialect import SPELLING as OF_CUDA
+from photic.targets.driver import GROUP
 from photic.targets.launches import entry_source
 
 HEAD = """\

@@ -8,19 +8,19 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from photic.targets.cuda.binaries import built, parts_of
+from photic.targets.binaries import built, machine_of, parts_of
+from photic.targets.devices import Driven
 from photic.targets.launches import parted, plan_of
 from photic.targets.metal.dialect import DIALECT, MOST_BUFFERS, spelled
-from photic.targets.metal.errors import MetalLacks, MetalRefused
-from photic.targets.metal.facts import facts, facts_key, in_pool, machine, opened
+from photic.targets.metal.errors import MetalFailed, MetalLacks, MetalMissing, MetalRefused
+from photic.targets.metal.facts import L2_BYTES, UNITS, Opened, names, opened
 from photic.targets.metal.queue import Queue
-from photic.targets.registry import Target
 from photic.targets.session import Loaded
 
 SHOWN_CHARACTERS = 4000
 
 
-def build(source: str) -> Path:
+def build(device: Opened, source: str) -> Path:
     """The file of a text. Raises MetalLacks, NoSpace."""
     text = parted(source)[0]
     if "f64x" in text:
@@ -31,25 +31,30 @@ def build(source: str) -> Path:
     return built(source, ["metal"], lambda text: spelled(text).encode(), suffixes, MetalRefused)
 
 
-def load(path: Path) -> Loaded:
-    """What was built, on the device. Raises MetalMissing, MetalRefused, LoadRefused."""
+def load(device: Opened, path: Path) -> Loaded:
+    """What was built, on the device. Raises MetalRefused, LoadRefused."""
     plan, code = parts_of(path)
-    with in_pool():
-        known = opened()
-        options = known.metal.MTLCompileOptions.new()
+    with device.using():
+        options = device.metal.MTLCompileOptions.new()
         options.setFastMathEnabled_(False)
-        library, error = known.device.newLibraryWithSource_options_error_(
+        library, error = device.device.newLibraryWithSource_options_error_(
             code.decode(), options, None
         )
     if library is None:
         raise MetalRefused(path=path, output=str(error)[:SHOWN_CHARACTERS])
-    return Loaded(partial(Queue, known, library), in_pool, plan_of(plan))
+    return Loaded(partial(Queue, device, library), device.using, plan_of(plan))
 
 
-def loaded(source: str) -> Loaded:
-    """A text built and loaded; raises what ``build`` and ``load`` raise."""
-    return load(build(source))
-
-
-WORKER = "photic.targets.metal.worker"
-TARGET = Target("metal", DIALECT, machine, facts_key, build, load, WORKER, facts)
+DRIVEN = Driven(
+    name="metal",
+    dialect=DIALECT,
+    names=names,
+    open=opened,
+    missing=MetalMissing,
+    machine=lambda device: machine_of(UNITS, L2_BYTES),
+    key=lambda device: f"metal {device.facts.device}",
+    build=build,
+    load=load,
+    refusals=(MetalRefused, MetalFailed, MetalLacks),
+)
+TARGET, Worker = DRIVEN.target(), DRIVEN.worker

@@ -15,8 +15,9 @@ from photic.codegen.dialect import Addresses, Need
 from photic.ir.nest import Nest
 from photic.ir.program import Program
 from photic.targets.cuda.dialect import DIALECT as CUDA
-from photic.targets.cuda.dialect import prelude_of
-from photic.targets.launches import Spelling, entry_source
+from photic.targets.cuda.dialect import SPELLING as OF_CUDA
+from photic.targets.lanes import LANES, prelude_of
+from photic.targets.launches import entry_source
 from photic.targets.opencl.dialect import spelled as with_short_names
 
 MOST_BUFFERS = 31  # of a kernel, with sizes, scratch and counts
@@ -74,22 +75,20 @@ def _numbered(found: re.Match[str]) -> str:
 
 
 _CUDA = "photic.targets.cuda"
-SPELLING = Spelling(
+SPELLING = replace(
+    OF_CUDA,
     head="kernel void",
-    parameter="device char *p{k} [[buffer({k})]]",
-    start="p{k}",
     memory="device char *",
+    parameter="device char *p{k} [[buffer({k})]]",
     item="(int64_t)item",
+    table="const thread ",
 )
 DIALECT = replace(
     CUDA,
     name="metal",
     prelude=prelude,
-    kernel=(
-        "INLINE void {name}(device char *const thread *buffers, const int64_t *sizes, "
-        "device char *scratch, int64_t begin, int64_t end)"
-    ),
+    kernel=SPELLING.kernel,
     pointer="device *{name}",
-    head=HEAD + CUDA.head,
+    head=HEAD + LANES,
     entry=entry,
 )

@@ -1,21 +1,17 @@
 """The Metal device that programs run on, and what the planner is told of devices of its kind.
 
-The device is opened once in a process; a process that was forked after that cannot use Metal.
 Written by Apple's documentation: it was never run on a device.
 """
 
 from __future__ import annotations
 
 import importlib
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
-from photic.loops.target import Machine
-from photic.targets.cuda.facts import machine_of
+from photic.targets.devices import numbered
 from photic.targets.metal.errors import MetalMissing
 
 # What Metal does not tell of a device, as the smallest have it.
@@ -28,6 +24,7 @@ class Facts:
     """One device."""
 
     device: str
+    devices: tuple[str, ...]
     memory_bytes: int
     buffer_bytes: int
     shares_memory: bool
@@ -35,60 +32,54 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A device in use: pyobjc's ``Metal`` and ``objc``, and the process that opened it."""
+    """A device in use: pyobjc's ``Metal`` and ``objc``."""
 
     metal: Any
     objc: Any
     device: Any
     facts: Facts
-    process: int
+
+    @contextmanager
+    def using(self) -> Iterator[None]:
+        """Objects that Metal hands out are given back at the end."""
+        with self.objc.autorelease_pool():
+            yield
 
 
-def opened() -> Opened:
-    """The device of this process. Raises MetalMissing."""
-    found = _opened()
-    if found.process != os.getpid():
-        raise MetalMissing(problem="this process was forked from one that uses it already")
-    return found
-
-
-@cache
-def _opened() -> Opened:
-    try:
-        metal, objc = importlib.import_module("Metal"), importlib.import_module("objc")
-    except ImportError as error:
-        problem = f"the package pyobjc-framework-Metal cannot be imported ({error})"
-        raise MetalMissing(problem=problem) from None
-    device = metal.MTLCreateSystemDefaultDevice()
-    if device is None:
+def opened(number: int) -> Opened:
+    """A device by number. Raises MetalMissing."""
+    metal, objc = _module("Metal"), _module("objc")
+    every = _devices(metal)
+    if not every:
         raise MetalMissing(problem="no device was found: Metal knows of none")
+    device = every[number]
     found = Facts(
         device=str(device.name()),
+        devices=numbered(names()),
         memory_bytes=int(device.recommendedMaxWorkingSetSize()),
         buffer_bytes=int(device.maxBufferLength()),
         shares_memory=bool(device.hasUnifiedMemory()),
     )
-    return Opened(metal, objc, device, found, os.getpid())
+    return Opened(metal, objc, device, found)
 
 
-def facts() -> Facts:
-    """What Metal says of the device. Raises MetalMissing."""
-    return opened().facts
+def names() -> list[str]:
+    """What the devices are called. Raises MetalMissing."""
+    return [str(one.name()) for one in _devices(_module("Metal"))]
 
 
-def facts_key() -> str:
-    """A short text that changes when code for the device would be another."""
-    return f"metal {facts().device}"
+def _devices(metal: Any) -> list[Any]:
+    """The usual device, then the others."""
+    usual = metal.MTLCreateSystemDefaultDevice()
+    if usual is None:
+        return []
+    others = (one for one in metal.MTLCopyAllDevices() if one.registryID() != usual.registryID())
+    return [usual, *others]
 
 
-def machine() -> Machine:
-    """What the planner is told. Raises MetalMissing."""
-    facts()
-    return machine_of(UNITS, L2_BYTES)
-
-
-@contextmanager
-def in_pool() -> Iterator[None]:
-    """Objects that Metal hands out are given back at the end. Raises MetalMissing."""
-    with opened().objc.autorelease_pool():
-        yield
+def _module(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        problem = f"the package pyobjc-framework-Metal cannot be imported ({error})"
+        raise MetalMissing(problem=problem) from None

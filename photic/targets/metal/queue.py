@@ -10,10 +10,10 @@ import struct
 from dataclasses import dataclass, field
 from typing import Any
 
+from photic.targets.arrays import memory_at
 from photic.targets.errors import TooLarge
 from photic.targets.metal.errors import MetalFailed
 from photic.targets.metal.facts import Opened
-from photic.targets.session import memory_at
 
 GROUP = 64  # work-items of a threadgroup: two SIMD groups
 MOST_GROUPS = 2**25  # work-items are counted in 32 bits

@@ -13,26 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from photic.storage.files import cache_folder, write_atomic
+from photic.targets.devices import Driven
 from photic.targets.errors import LoadRefused
 from photic.targets.launches import parted, plan_of
 from photic.targets.opencl.dialect import DIALECT, spelled
-from photic.targets.opencl.errors import OpenclFailed, OpenclLacks, OpenclRefused
-from photic.targets.opencl.facts import (
-    Facts,
-    Opened,
-    device_errors,
-    driver_errors,
-    facts,
-    facts_key,
-    machine,
-    opened,
-)
+from photic.targets.opencl.errors import OpenclFailed, OpenclLacks, OpenclMissing, OpenclRefused
+from photic.targets.opencl.facts import Facts, Opened, facts_key, machine, names, opened
 from photic.targets.opencl.queue import Queue
-from photic.targets.registry import Target
 from photic.targets.session import Loaded
 
 
-def build(source: str) -> Path:
+def build(device: Opened, source: str) -> Path:
     """The file that a program's text is kept in. Raises NoSpace, FileUnwritable."""
     name = hashlib.sha256(source.encode()).hexdigest()
     path = cache_folder("kernels") / f"{name}.cl"
@@ -41,33 +32,28 @@ def build(source: str) -> Path:
     return path
 
 
-def load(path: Path) -> Loaded:
-    """The driver compiles. Raises OpenclMissing, OpenclLacks, OpenclRefused, LoadRefused."""
+def load(device: Opened, path: Path) -> Loaded:
+    """The driver compiles. Raises OpenclLacks, OpenclRefused, LoadRefused."""
     source = path.read_text(encoding="utf-8")
     if hashlib.sha256(source.encode()).hexdigest() != path.stem:
         raise LoadRefused(path=path, problem="the file is not the one that was written")
+    text, plan = parted(source)
+    if not device.facts.doubles and "f64x" in text:
+        raise OpenclLacks(device=device.facts.device, given="float64 with subnormals")
     try:
-        return loaded(source)
+        with device.using():
+            queue = partial(Queue, device, compiled(device, text))
     except OpenclFailed as error:
         raise OpenclRefused(path=path, output=error.fields["problem"]) from None
+    return Loaded(queue, device.using, plan_of(plan))
 
 
-def loaded(source: str) -> Loaded:
-    """A text compiled. Raises OpenclMissing, OpenclLacks, and OpenclFailed if it is refused."""
-    known, (text, plan) = opened(), parted(source)
-    if not known.facts.doubles and "f64x" in text:
-        raise OpenclLacks(device=known.facts.device, given="float64 with subnormals")
-    with driver_errors(known):
-        queue = partial(Queue, known, compiled(known, text))
-    return Loaded(queue, device_errors, plan_of(plan))
-
-
-def compiled(known: Opened, text: str) -> Any:
+def compiled(device: Opened, text: str) -> Any:
     """The driver's program of a text; raises what pyopencl raises."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what a compiler says beside errors
-        made = known.cl.Program(known.context, spelled(text))
-        return made.build(_options(known.facts), cache_dir=False)
+        made = device.cl.Program(device.context, spelled(text))
+        return made.build(_options(device.facts), cache_dir=False)
 
 
 def _options(known: Facts) -> list[str]:
@@ -78,5 +64,16 @@ def _options(known: Facts) -> list[str]:
     )
 
 
-WORKER = "photic.targets.opencl.worker"
-TARGET = Target("opencl", DIALECT, machine, facts_key, build, load, WORKER, facts)
+DRIVEN = Driven(
+    name="opencl",
+    dialect=DIALECT,
+    names=names,
+    open=opened,
+    missing=OpenclMissing,
+    machine=machine,
+    key=facts_key,
+    build=build,
+    load=load,
+    refusals=(OpenclLacks, OpenclRefused, OpenclFailed),
+)
+TARGET, Worker = DRIVEN.target(), DRIVEN.worker

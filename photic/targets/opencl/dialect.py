@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from photic.codegen.dialect import Dialect, Need
+from photic.codegen.dialect import Dialect
 from photic.targets.c.numerics import prelude_with
 from photic.targets.launches import Spelling, entry_source
 
@@ -48,32 +48,25 @@ _SIGNED_CHAR = re.compile(r"\bsigned char\b")
 _LONG_NUMBER = re.compile(r"\b(\d+|0[xX][\da-fA-F]+)(u?)ll\b")
 
 
-def prelude(needs: frozenset[Need]) -> str:
-    """The functions that a program calls; as those of the c target."""
-    assert __package__
-    return prelude_with(__package__, needs)
-
-
 def spelled(text: str) -> str:
     """The text with integers of 8 and 64 bits as OpenCL writes them."""
     text = _LONG_NUMBER.sub(r"\1\2l", text).replace("long long", "long")
     return _SIGNED_CHAR.sub("char", text)
 
 
+assert __package__
 SPELLING = Spelling(
     head="__kernel void",
+    inner="static void",
+    memory="__global char *",
     parameter="__global char *p{k}, ulong o{k}",
     start="p{k} + o{k}",
-    memory="__global char *",
     item="(int64_t)get_global_id(0)",
 )
 DIALECT = Dialect(
     name="opencl",
-    prelude=prelude,
-    kernel=(
-        "static void {name}(__global char *const *buffers, const int64_t *sizes, "
-        "__global char *scratch, int64_t begin, int64_t end)"
-    ),
+    prelude=partial(prelude_with, __package__),
+    kernel=SPELLING.kernel,
     pointer="__global *restrict {name}",
     head=HEAD,
     entry=partial(entry_source, SPELLING),

@@ -14,7 +14,7 @@ class OpenclMissing(PhoticError):
 class OpenclLacks(PhoticError):
     code = "P321"
     template = "the OpenCL device {device} lacks {given}, which this program needs"
-    hint = "PYOPENCL_CTX chooses another device; target='c' needs none"
+    hint = "target='opencl:1' is another device, of those that photic targets lists; c has all"
 
 
 class OpenclRefused(PhoticError):

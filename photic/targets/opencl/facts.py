@@ -1,7 +1,6 @@
-"""The OpenCL device that programs run on, and what its driver says of it.
+"""The OpenCL devices, and what their drivers say of them.
 
-The device is chosen once in a process: the one that PYOPENCL_CTX names, or else the first graphics
-processor, or else what there is. A process that was forked after that cannot use OpenCL.
+The first is the one that PYOPENCL_CTX names, or else a graphics processor, or else what there is.
 """
 
 from __future__ import annotations
@@ -9,15 +8,14 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
-import os
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from functools import cache
 from typing import Any
 
 from photic.base.settings import clean_environment
 from photic.loops.target import Machine
+from photic.targets.devices import numbered
 from photic.targets.errors import TooLarge
 from photic.targets.opencl.errors import OpenclFailed, OpenclMissing
 
@@ -38,6 +36,7 @@ class Facts:
     """
 
     device: str
+    devices: tuple[str, ...]
     platform: str
     driver: str
     kind: str
@@ -55,66 +54,61 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A device in use: the library, its context, and the process that opened it."""
+    """A device in use: the library, and its context."""
 
     cl: Any
     context: Any
     device: Any
     facts: Facts
-    process: int
+
+    @contextmanager
+    def using(self) -> Iterator[None]:
+        """The driver's errors as ours: TooLarge, OpenclFailed."""
+        try:
+            yield
+        except self.cl.MemoryError:
+            what, limit = "a buffer on the device", f"{self.facts.buffer_bytes} a buffer"
+            expected = f"{limit}, of what is left"
+            raise TooLarge(what=what, given="too many", expected=expected) from None
+        except self.cl.Error as error:
+            problem = str(error)[:SHOWN_CHARACTERS]
+            raise OpenclFailed(device=self.facts.device, problem=problem) from None
 
 
-def opened() -> Opened:
-    """The device of this process. Raises OpenclMissing."""
-    found = _opened()
-    if found.process != os.getpid():
-        raise OpenclMissing(problem="this process was forked from one that uses it already")
-    return found
-
-
-def facts() -> Facts:
-    """What the driver says of the device. Raises OpenclMissing."""
-    return opened().facts
-
-
-def facts_key() -> str:
+def facts_key(device: Opened) -> str:
     """A short text that changes when the device, its driver or a fact of it does."""
-    text = json.dumps(asdict(facts()))
-    return "opencl " + hashlib.sha256(text.encode()).hexdigest()[:16]
+    known = asdict(device.facts)
+    del known["devices"]  # others beside it
+    return "opencl " + hashlib.sha256(json.dumps(known).encode()).hexdigest()[:16]
 
 
-def machine() -> Machine:
+def machine(device: Opened) -> Machine:
     """What the planner is told."""
-    known = facts()
+    known = device.facts
     return Machine(known.vector_bytes, REGISTERS, known.units, known.near_bytes)
 
 
-@contextmanager
-def driver_errors(known: Opened) -> Iterator[None]:
-    """The driver's errors as ours: TooLarge, OpenclFailed."""
-    try:
-        yield
-    except known.cl.MemoryError:
-        limit = f"{known.facts.buffer_bytes} a buffer, of what is left"
-        raise TooLarge(what="a buffer on the device", given="too many", expected=limit) from None
-    except known.cl.Error as error:
-        problem = str(error)[:SHOWN_CHARACTERS]
-        raise OpenclFailed(device=known.facts.device, problem=problem) from None
+# --- finding devices ------------------------------------------------------------------------
 
 
-def device_errors() -> AbstractContextManager[None]:
-    """``driver_errors`` of this process's device. Raises OpenclMissing."""
-    return driver_errors(opened())
-
-
-# --- finding a device -----------------------------------------------------------------------
-
-
-@cache
-def _opened() -> Opened:
+def opened(number: int) -> Opened:
+    """A device by number. Raises OpenclMissing."""
     cl = _library()
-    device = _chosen(cl)
-    return Opened(cl, cl.Context([device]), device, _facts(cl, device), os.getpid())
+    every = _devices(cl)
+    if not every:
+        raise OpenclMissing(problem="the drivers know of no device")
+    device = every[number]
+    known = _facts(cl, device, numbered([_name(one) for one in every]))
+    return Opened(cl, cl.Context([device]), device, known)
+
+
+def names() -> list[str]:
+    """What the devices are called. Raises OpenclMissing."""
+    return [_name(one) for one in _devices(_library())]
+
+
+def _name(device: Any) -> str:
+    return str(device.name).strip()
 
 
 def _library() -> Any:
@@ -125,24 +119,25 @@ def _library() -> Any:
         raise OpenclMissing(problem=problem) from None
 
 
-def _chosen(cl: Any) -> Any:
+def _devices(cl: Any) -> list[Any]:
+    """All of them, the one that is used if none is named first."""
     try:
-        if clean_environment((CHOICE,)):
-            return cl.choose_devices(interactive=False)[0]
         found = [device for platform in cl.get_platforms() for device in platform.get_devices()]
+        if clean_environment((CHOICE,)):
+            (first, *_) = cl.choose_devices(interactive=False)
+            return [first, *(one for one in found if one != first)]
     except (cl.Error, RuntimeError) as error:
         raise OpenclMissing(problem=f"no driver was found ({error})") from None
-    if not found:
-        raise OpenclMissing(problem="the drivers know of no device")
-    return max(found, key=lambda one: bool(one.type & cl.device_type.GPU))  # the first of several
+    return sorted(found, key=lambda one: not one.type & cl.device_type.GPU)
 
 
-def _facts(cl: Any, device: Any) -> Facts:
+def _facts(cl: Any, device: Any, devices: tuple[str, ...]) -> Facts:
     single, roots = device.single_fp_config, cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT
     is_cpu = bool(device.type & cl.device_type.CPU)
     vector = FLOAT_BYTES * device.preferred_vector_width_float
     return Facts(
-        device=device.name.strip(),
+        device=_name(device),
+        devices=devices,
         platform=device.platform.name.strip(),
         driver=f"{device.version} {device.driver_version}".strip(),
         kind="cpu" if is_cpu else "gpu" if device.type & cl.device_type.GPU else "other",

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from photic.targets.arrays import memory_at
 from photic.targets.opencl.facts import Facts, Opened
-from photic.targets.session import memory_at
 
 SMALL_WORK = 100_000  # operations; less than this is left to one work-item of a processor
 ROUNDS = 32  # groups for each compute unit, where a work-item runs several items

@@ -1,23 +1,24 @@
 """A driver as NVIDIA's is, called through its C interface: what is asked, and refusals as errors.
 
-Knows no program: memory, modules, kernels and a queue on the one device that is used, the first
-that the driver shows (CUDA_VISIBLE_DEVICES is the driver's own variable). AMD's has the same
-functions by other names, so that a ``Driver`` says what its are called.
+Knows no program: memory, modules, kernels and a queue on a device, by its context. AMD's has the
+same functions by other names, so that a ``Driver`` says what its are called.
 """
 
 from __future__ import annotations
 
 import ctypes
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 
 from photic.base.errors import PhoticError
-from photic.targets.cuda.errors import CudaFailed, CudaMissing
+from photic.targets.arrays import Held, Place
 from photic.targets.errors import TooLarge
 
 OUT_OF_MEMORY, NO_DEVICE = 2, 100  # of the drivers' statuses
+GROUP = 64  # work-items of a block: one or two warps, which may have all the registers of one
 MOST_GROUPS = 2**31 - 1  # of a launch
 SCRATCH_BYTES = 2**28  # of all work-items together; items take turns where this is not enough
 
@@ -26,12 +27,14 @@ SCRATCH_BYTES = 2**28  # of all work-items together; items take turns where this
 class Driver:
     """A shared object with CUDA's functions; ``names`` has those that are called otherwise there.
 
-    ``missing`` is the error for what is not here, given ``problem``; ``failed`` that for what is
-    refused, given ``call`` and ``problem``. ``maker`` stands before "driver" in both.
+    ``shared`` has DLPack's numbers of its kind of devices and of their default stream. ``missing``
+    is the error for what is not here, given ``problem``; ``failed`` that for what is refused, given
+    ``call`` and ``problem``. ``maker`` stands before "driver" in both.
     """
 
     file: str
     maker: str
+    shared: tuple[int, int]
     missing: Callable[..., PhoticError]
     failed: Callable[..., PhoticError]
     names: Mapping[str, str] = field(default_factory=dict)
@@ -60,13 +63,17 @@ class Driver:
         """The error that says that there is no device."""
         return self.missing(problem=f"no device was found: the {self.maker} driver knows of none")
 
-    # --- a device ---------------------------------------------------------------------------
+    # --- devices ----------------------------------------------------------------------------
 
     def device(self, number: int) -> int:
         """The handle of a device; a driver without any raises ``missing``."""
         if number >= self.number("cuDeviceGetCount"):
             raise self.nothing()
         return self.number("cuDeviceGet", number)
+
+    def device_names(self) -> list[str]:
+        """What the devices are called, in the driver's order. Raises ``missing``."""
+        return [self.device_name(self.device(k)) for k in range(self.number("cuDeviceGetCount"))]
 
     def device_name(self, handle: int) -> str:
         """What its maker calls it."""
@@ -90,6 +97,30 @@ class Driver:
         """What the calling thread does next is done there."""
         self.call("cuCtxSetCurrent", ctypes.c_void_p(context))
 
+    def place(self, context: int, number: int) -> Place:
+        """The memory of a device, for arrays that others see."""
+        kind, stream = self.shared
+        return Place(
+            (kind, number),
+            stream,
+            using=lambda: self.using(context),
+            new=partial(self.new_memory, context),
+            take=self._take,
+            wait=lambda one: self.call("cuStreamSynchronize", ctypes.c_void_p(one)),
+        )
+
+    @contextmanager
+    def using(self, context: int) -> Iterator[None]:
+        """The calling thread uses a device."""
+        self.use_context(context)
+        yield
+
+    def _take(self, memory: Held, address: int, count: int) -> None:
+        """Bytes of the device to ours."""
+        places = map(ctypes.c_uint64, (address, memory.address, count))
+        self.call("cuMemcpyDtoHAsync_v2", *places, None)
+        self.call("cuStreamSynchronize", None)
+
     # --- memory and programs ----------------------------------------------------------------
 
     def new_memory(self, context: int, count: int) -> Memory:
@@ -109,9 +140,6 @@ class Driver:
         """What ``handle`` stands for is given back with an object of ours; not when all ends."""
         functions = self.function("cuCtxSetCurrent"), self.function(name)
         weakref.finalize(one, _end, *functions, context, handle).atexit = False
-
-
-CUDA = Driver("libcuda.so.1", "NVIDIA", CudaMissing, CudaFailed)
 
 
 @cache
@@ -203,8 +231,8 @@ class Queue:
 
     context: int
     module: Module
-    group: int
     stream: ctypes.c_void_p = field(init=False)
+    group: int = GROUP
     shares_memory: bool = False
 
     def __post_init__(self) -> None:
@@ -219,7 +247,7 @@ class Queue:
         return self.driver.new_memory(self.context, count)
 
     def view(self, address: int, count: int) -> Memory:
-        raise AssertionError("the device does not share our memory")
+        return Memory(address, count)
 
     def kernel(self, name: str, count: int, size_bytes: int) -> Kernel:
         return Kernel.of(self.module, name, count, size_bytes)

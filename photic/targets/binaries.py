@@ -1,0 +1,221 @@
+"""Targets whose compiler makes machine code and whose driver is as NVIDIA's: files, devices.
+
+A file holds the digest of what follows, the plan of the launches in a line, and the code. It is
+named by all that made it: text, options, compiler, architecture.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from photic.base.errors import PhoticError
+from photic.codegen.dialect import Dialect
+from photic.loops.target import Machine
+from photic.storage.files import cache_folder, write_atomic
+from photic.targets.devices import Driven, numbered
+from photic.targets.driver import Driver, Queue
+from photic.targets.errors import LoadRefused
+from photic.targets.launches import parted, plan_of
+from photic.targets.session import Loaded
+
+SHOWN_CHARACTERS = 4000
+VECTOR_BYTES = 16  # of a work-item's tile: four numbers, the most that one instruction moves
+# Vectors of that size in a tile. A work-item may have 255 registers, 63 vectors; partial sums and
+# what is unpacked stand beside accumulators, and with 32 three times as many kernels spilled.
+REGISTERS = 24
+CORES_A_UNIT = 32  # four numbers each make the 128 lanes of a unit
+
+
+class Refused(Exception):
+    """A compiler refused a text of ours; the argument is what it said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What a kernel takes of a device: registers of a work-item, and its bytes beside them.
+
+    ``stack_bytes`` hold what is addressed, and what was spilled; ``spilled_bytes`` are those moved
+    to and fro because there were too few registers.
+    """
+
+    kernel: str
+    registers: int
+    stack_bytes: int
+    spilled_bytes: int
+
+
+# --- files ----------------------------------------------------------------------------------
+
+
+def built(
+    source: str,
+    recipe: Sequence[str],
+    code: Callable[[str], bytes],
+    suffixes: tuple[str, str],
+    refused: Callable[..., PhoticError],
+) -> Path:
+    """The file of a text's machine code, which ``code`` makes; ``recipe`` is what else decides.
+
+    ``suffixes`` are those of machine code and of texts; a text that the compiler refuses is kept,
+    and ``refused`` is raised with ``path`` and ``output``. Raises NoSpace and what ``code`` raises.
+    """
+    name = hashlib.sha256(json.dumps([source, *recipe]).encode()).hexdigest()
+    path = cache_folder("kernels") / f"{name}.{suffixes[0]}"
+    if path.exists():
+        return path
+    text, plan = parted(source)
+    try:
+        body = plan.encode() + b"\n" + code(text)
+    except Refused as error:
+        kept = path.with_suffix(f".{suffixes[1]}")
+        write_atomic(kept, text.encode())
+        raise refused(path=kept, output=str(error)[:SHOWN_CHARACTERS]) from None
+    write_atomic(path, hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
+    return path
+
+
+def parts_of(path: Path) -> tuple[str, bytes]:
+    """The plan and the code of a file. Raises LoadRefused."""
+    digest, _, body = path.read_bytes().partition(b"\n")
+    if hashlib.sha256(body).hexdigest().encode() != digest:
+        raise LoadRefused(path=path, problem="the file is not the one that was written")
+    plan, _, code = body.partition(b"\n")
+    return plan.decode(), code
+
+
+# --- devices --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """One device. ``units``: multiprocessors; kernels are compiled for ``architecture``."""
+
+    device: str
+    devices: tuple[str, ...]
+    driver: str
+    compiler: str
+    architecture: str
+    units: int
+    memory_bytes: int
+    l2_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A device in use, by its context."""
+
+    driver: Driver
+    number: int
+    context: int
+    facts: Facts
+
+    def using(self) -> AbstractContextManager[None]:
+        """The calling thread uses this device."""
+        return self.driver.using(self.context)
+
+
+class Compiler(Protocol):
+    """A module that makes machine code: ``OPTIONS``, and what raises Refused."""
+
+    OPTIONS: tuple[str, ...]
+
+    def machine_code(self, text: str, architecture: str) -> bytes:
+        """The code of a text."""
+
+    def version(self) -> str:
+        """Which compiler it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What is not the same in two targets of this kind.
+
+    ``open`` and ``names`` are those of ``Driven``; ``suffixes`` those of files, of machine code and
+    of texts that were refused, for which there is the error ``refused``.
+    """
+
+    dialect: Dialect
+    driver: Driver
+    compiler: Compiler
+    open: Callable[[int], Opened]
+    suffixes: tuple[str, str]
+    refused: type[PhoticError]
+    failed: type[PhoticError]
+
+
+def driven(kind: Kind) -> Driven[Opened]:
+    """The target of such a compiler and driver."""
+    name = kind.dialect.name
+    return Driven(
+        name=name,
+        dialect=kind.dialect,
+        names=kind.driver.device_names,
+        open=kind.open,
+        missing=kind.driver.missing,
+        machine=lambda device: machine_of(device.facts.units, device.facts.l2_bytes),
+        key=lambda device: _key(name, device.facts),
+        build=partial(_build, kind),
+        load=_load,
+        refusals=(kind.refused, kind.failed),
+    )
+
+
+def facts_of(
+    driver: Driver,
+    handle: int,
+    attributes: tuple[int, int],
+    *,
+    served: str,
+    compiler: str,
+    architecture: str,
+) -> Facts:
+    """What a driver says of a device; ``attributes``: units, and bytes of the cache they share.
+
+    ``served`` is what the driver serves; code is for the ``architecture``, by the ``compiler``.
+    """
+    units, l2_bytes = (driver.device_number(one, handle) for one in attributes)
+    return Facts(
+        device=driver.device_name(handle),
+        devices=numbered(driver.device_names()),
+        driver=served,
+        compiler=compiler,
+        architecture=architecture,
+        units=units,
+        memory_bytes=driver.device_bytes(handle),
+        l2_bytes=l2_bytes,
+    )
+
+
+def _key(name: str, known: Facts) -> str:
+    return f"{name} {known.architecture} {known.units} {known.l2_bytes} {known.compiler}"
+
+
+def machine_of(units: int, l2_bytes: int) -> Machine:
+    """What the planner is told of any device: so many multiprocessors, the cache they share."""
+    cores = units * CORES_A_UNIT
+    return Machine(VECTOR_BYTES, REGISTERS, cores, l2_bytes // cores)
+
+
+def _build(kind: Kind, device: Opened, source: str) -> Path:
+    """The file of a text's machine code. Raises the compiler's errors, NoSpace."""
+    compiler, known = kind.compiler, device.facts.architecture
+    recipe = [*compiler.OPTIONS, compiler.version(), known]
+    code = partial(compiler.machine_code, architecture=known)
+    return built(source, recipe, code, kind.suffixes, kind.refused)
+
+
+def _load(device: Opened, path: Path) -> Loaded:
+    """What was built, on the device. Raises LoadRefused and the driver's errors."""
+    plan, code = parts_of(path)
+    with device.using():
+        module = device.driver.module_of(device.context, code)
+    place = device.driver.place(device.context, device.number)
+    queue = partial(Queue, device.context, module)
+    return Loaded(queue, device.using, plan_of(plan), place=place)
