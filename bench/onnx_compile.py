@@ -1,10 +1,11 @@
 """How long real ONNX models take to compile with an empty cache, and to start with a filled one.
 
-Each figure is of a new process. ``cold`` reads the model, compiles it and runs it once, while the
-cache is empty; ``again`` does the same with what ``cold`` left there; ``start`` loads the saved
-program, and runs it once. Each has seconds on the clock, which other work on the machine changes,
-and of processors: ``python`` for the process, ``clang`` for the compilers that it started. A row
-is of the sizes of a model's input, and with ``--open`` of the ranges that its tests ask for.
+Each figure is of a new process, from its first breath to the outputs. ``cold`` reads the model,
+compiles it and runs it once, while the cache is empty; ``again`` does the same with what ``cold``
+left there; ``start`` loads the saved program, and runs it once. Each has seconds on the clock,
+which other work on the machine changes, and of processors: ``python`` for the process, ``clang``
+for the compilers that it started. A row is of the sizes of a model's input, and with ``--open`` of
+the ranges that its tests ask for.
 ``error`` is the largest difference from onnxruntime, as a part of the largest number. The search
 has the default budget, unless ``--search`` says otherwise. Models are fetched on first use.
 """
@@ -22,20 +23,19 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import common
 import numpy as np
-from _pytest.outcomes import Skipped
-from frontends.onnx.onnx_peer import peer_outputs
-from onnx_models import Workload, sizes_of_feeds, workloads
 
 from photic.base.settings import child_environment
-from photic.cli.bench_runs import largest_error
 from photic.frontends.onnx.errors import OnnxSegments
-from photic.frontends.onnx.model import load
+from photic.frontends.onnx.kept import compile
 from photic.frontends.onnx.session import Session
-from photic.tensor.compiling import load as load_program
+from photic.tensor.store import load_program
+
+if TYPE_CHECKING:
+    from onnx_models import Workload
 
 CHILD = "--child"
 MODEL, PROGRAM, FEEDS, OUTPUTS = "model.onnx", "model.photic", "feeds.npz", "outputs.npz"
@@ -48,24 +48,21 @@ Row = dict[str, str | int | float]
 
 
 def made(feeds: Feeds, asked: Mapping[str, Any]) -> Sequence[Any]:
-    """Compile the model in this folder, run it, and keep the program where it is one."""
+    """Compile the model in this folder, run it, and save the program where it is one."""
     search = asked["search"]
-    try:
-        model = load(
-            MODEL, asked["sizes"], {name: feeds[name] for name in asked.get("constants", ())}
-        )
-    except OnnxSegments:
+    if "inputs" not in asked:
         return Session(MODEL, search=search or 0.0).run(None, feeds)
-    program = model.compile(search=search)
-    found = program(**{one.key: feeds[one.name] for one in model.inputs})
+    constants = {name: feeds[name] for name in asked["constants"]}
+    model = compile(MODEL, asked["sizes"], constants, search=search)
+    found = model.program(**{one.key: feeds[one.name] for one in model.inputs})
     if not Path(PROGRAM).exists():
-        program.save(PROGRAM)
+        model.program.save(PROGRAM)
     return [found[one.key] for one in model.outputs]
 
 
 def started(feeds: Feeds, asked: Mapping[str, Any]) -> Sequence[Any]:
     """Load the program in this folder, and run it."""
-    program = load_program(PROGRAM)
+    program = load_program(Path(PROGRAM))
     return list(program(**{one: feeds[name] for one, name in asked["inputs"].items()}).values())
 
 
@@ -80,12 +77,10 @@ def child(job: str, asked: Mapping[str, Any]) -> None:
     """Do a job in this folder; print its figures as JSON."""
     with np.load(FEEDS, allow_pickle=False) as arrays:
         feeds = {name: arrays[name] for name in arrays.files}
-    start = time.perf_counter()
-    own = used(resource.RUSAGE_SELF)
     outputs = JOBS[job](feeds, asked)
     figures = {
-        "seconds": time.perf_counter() - start,
-        "python": used(resource.RUSAGE_SELF) - own,
+        "seconds": time.time() - asked["begun"],
+        "python": used(resource.RUSAGE_SELF),
         "clang": used(resource.RUSAGE_CHILDREN),
     }
     np.savez(OUTPUTS, *map(np.asarray, outputs))
@@ -103,6 +98,11 @@ def used(who: int) -> float:
 
 def row(one: Workload, sizes: Mapping[str, Any], title: str, search: float | None) -> Row:
     """The figures of a model with these sizes."""
+    from frontends.onnx.onnx_peer import peer_outputs  # heavy, and of no use to a child
+
+    from photic.cli.bench_runs import largest_error
+    from photic.frontends.onnx.model import load
+
     with tempfile.TemporaryDirectory() as name:
         folder, data, feeds = Path(name), one.data(), dict(one.feeds())
         (folder / MODEL).write_bytes(data)
@@ -127,7 +127,8 @@ def row(one: Workload, sizes: Mapping[str, Any], title: str, search: float | Non
 
 def run(job: str, folder: Path, asked: Mapping[str, Any]) -> Mapping[str, float]:
     """A job's figures; its process sees no other cache."""
-    command = [sys.executable, str(Path(__file__).resolve()), CHILD, job, json.dumps(asked)]
+    told = json.dumps({**asked, "begun": time.time()})
+    command = [sys.executable, str(Path(__file__).resolve()), CHILD, job, told]
     environment = child_environment(PHOTIC_CACHE=str(folder / "cache"))
     done = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, check=False
@@ -144,6 +145,9 @@ def main() -> None:
         job, asked = sys.argv[2:]
         child(job, json.loads(asked))
         return
+    from _pytest.outcomes import Skipped
+    from onnx_models import sizes_of_feeds, workloads
+
     parser = common.parser(__doc__ or "")
     parser.add_argument("--only", metavar="NAME", nargs="*", default=[], help="these models")
     parser.add_argument("--open", action=argparse.BooleanOptionalAction, default=True)

@@ -127,29 +127,28 @@ def _of_model(
     """photic's program of a model, or its session where data decide sizes; and the peers."""
     from photic.cli.bench_runs import Entrant
     from photic.frontends.onnx.errors import OnnxSegments
+    from photic.frontends.onnx.files import opened
+    from photic.frontends.onnx.kept import compile
     from photic.frontends.onnx.kinds import carried, kind_of_array
-    from photic.frontends.onnx.model import as_model, inputs_of
-    from photic.frontends.onnx.reader import read_model
     from photic.frontends.onnx.sizes import unsaid
 
-    records = read_model(path)
-    ports, sizes = inputs_of(records), sizes_of(dims)
+    model = opened(path)
+    ports, sizes = model.outline.asked, sizes_of(dims)
     sizes.update(dict.fromkeys(unsaid(ports, sizes), 1))
     feeds = _feeds(ports, sizes, given)
     others = [Entrant(name, path, feeds) for name in peers]
+    search, seed = options
     try:
-        model = as_model(records, sizes, None)
+        with progress() as report:
+            if search > 0:
+                report("search", 0, max(1, round(search)))
+            made = compile(model, sizes, search=search, seed=seed, progress=report)
     except OnnxSegments as error:
         print(f"note: run in segments: {error.fields['where']}", file=sys.stderr)
         return [Entrant("photic session", path, feeds), *others]
-    search, seed = options
-    with progress() as report:
-        if search > 0:
-            report("search", 0, max(1, round(search)))
-        program = model.compile(search=search, seed=seed)
     saved = folder / f"model{PROGRAM_SUFFIX}"
-    program.save(saved)
-    arrays = {one.key: feeds[one.name] for one in model.inputs}
+    made.program.save(saved)
+    arrays = {one.key: feeds[one.name] for one in made.inputs}
     mine = {key: carried(one, kind_of_array(one, key)) for key, one in arrays.items()}
     return [Entrant("photic", saved, mine), *others]
 

@@ -25,6 +25,7 @@ from photic.cli.options import (
     Search,
     SearchSeed,
     TargetName,
+    Values,
     Without,
     use_target,
 )
@@ -59,6 +60,7 @@ def compile_file(
     constants: Constants = None,
     context: Context = None,
     dim: Dims = None,
+    set: Values = None,
     target: TargetName = "",
 ) -> None:
     """Compile a graph or a model to a program that photic.load reads.
@@ -72,6 +74,7 @@ def compile_file(
       photic compile graph.txt -o graph.photic
       photic compile graph.txt --constants weights.safetensors -o graph.photic --search 30
       photic compile model.onnx -o model.photic --dim batch=1..16 --dim height=32..960:32
+      photic compile silero_vad.onnx -o vad.photic --dim input_1=576 --set sr=16000
       photic compile graph.txt --target opencl -o graph.photic
       photic compile ./model.gguf -o model.photic --without folds,placement
     """
@@ -80,13 +83,13 @@ def compile_file(
         path = Path(file)
         check_kind(path)
         use_target(target)
-        check_options(path, constants=constants, context=context, dim=dim)
+        check_options(path, constants=constants, context=context, dim=dim, set=set)
         if search > 0:
             report("search", 0, max(1, round(search)))
         if is_model(path):
             program = model_program(path, context, search, seed, topics)
         elif path.suffix == ONNX_SUFFIX:
-            program = onnx_program(path, dim or [], search, seed, topics)
+            program = onnx_program(path, dim or [], set or [], search, seed, topics)
         else:
             program = graph_program(path, constants, search, seed, topics)
         program.save(output)
@@ -107,9 +110,9 @@ def check_kind(path: Path) -> None:
 def check_options(path: Path, **given: object) -> None:
     """Raises typer.BadParameter for an option that means nothing for this kind of file."""
     kind = "model" if is_model(path) else "ONNX model" if path.suffix == ONNX_SUFFIX else "graph"
-    fitting = {"model": "context", "ONNX model": "dim", "graph": "constants"}[kind]
+    fitting = {"model": ["context"], "ONNX model": ["dim", "set"], "graph": ["constants"]}[kind]
     for name, value in given.items():
-        if value and name != fitting:
+        if value and name not in fitting:
             what = f"{path} is a {kind}" if kind != "ONNX model" else f"{path} is an {kind}"
             raise typer.BadParameter(f"{what}, which takes none", param_hint=f"--{name}")
 

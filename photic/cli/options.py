@@ -109,6 +109,14 @@ Dims = Annotated[
         "--dim", metavar="NAME=SIZE", help="A size of an ONNX model: 4, 1..16, or 32..960:32."
     ),
 ]
+Values = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="An input of an ONNX model that is known now: 16000, [0,1], or a file.npy.",
+    ),
+]
 ModelOrMove = Annotated[
     str,
     typer.Argument(

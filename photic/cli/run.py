@@ -16,6 +16,7 @@ import typer
 from photic.cli.answer import statistics, write_answer
 from photic.cli.ending import endings
 from photic.cli.explain import PROGRAM_SUFFIX
+from photic.cli.onnx_file import ONNX_SUFFIX, run_onnx
 from photic.cli.opening import opened
 from photic.cli.options import (
     ANSWER_TOKENS,
@@ -79,7 +80,7 @@ def run_model(
     input: Inputs = None,
     output: Outputs = None,
 ) -> None:
-    """Answer a prompt with a language model, or run a saved program.
+    """Answer a prompt with a language model, or run a saved program or an ONNX model.
 
     The model is fetched and compiled on first use, and kept for the next time. Only the answer
     goes to stdout. Unless --search asks for it, nothing is searched: the kernels are those that
@@ -94,12 +95,14 @@ def run_model(
       photic run ./folder-with-safetensors "Why is the sky blue?"
       photic run smollm2-135m --target opencl "Why is the sky blue?"
       photic run ./model.photic --input x=x.npy --output y=y.npy
+      photic run ./model.onnx --input x=x.npy --output y=y.npy
     """
     with endings(), showing():
-        if model.endswith(".onnx"):
-            saved = f"{Path(model).stem}.photic"
-            problem = f"compile it first: photic compile {model} -o {saved}; then run {saved}"
-            raise typer.BadParameter(problem, param_hint="MODEL")
+        if model.endswith(ONNX_SUFFIX):
+            use_threads(threads)
+            use_target(target)
+            run_onnx(Path(model), input or [], output or [], search)
+            return
         if is_program(model, input):
             use_threads(threads)
             use_target(target)

@@ -25,14 +25,28 @@ def run_program(path: Path, inputs: Sequence[str], outputs: Sequence[str], targe
 
     program = load_program(path)
     require_target(path, program.artifact.target, target)
-    places = pairs(outputs, "--output")
-    known = [one.name for one in program.artifact.outputs]
+    places = output_places(outputs, [one.name for one in program.artifact.outputs])
+    hand_out(program(**arrays_of(inputs)), places)
+
+
+def arrays_of(inputs: Sequence[str]) -> dict[str, Array]:
+    """The arrays in files, by the names of inputs. Raises typer.BadParameter, ArrayFile."""
+    return {name: read_array(file) for name, file in pairs(inputs, "--input").items()}
+
+
+def output_places(given: Sequence[str], known: Sequence[str]) -> Mapping[str, Path]:
+    """Files by the names of outputs. Raises typer.BadParameter for names that are not known."""
+    places = pairs(given, "--output")
     for name in places:
         if name not in known:
             problem = f"the program has no output {name}; it has {', '.join(known)}"
             raise typer.BadParameter(problem, param_hint="--output")
-    given = {name: read_array(file) for name, file in pairs(inputs, "--input").items()}
-    for name, array in program(**given).items():
+    return places
+
+
+def hand_out(results: Mapping[str, Array], places: Mapping[str, Path]) -> None:
+    """Write outputs to their files, and describe all of them on stdout. Raises ArrayFile."""
+    for name, array in results.items():
         if name in places:
             write_array(places[name], array)
         print(f"{name}: {array.dtype}[{', '.join(map(str, array.shape))}]")

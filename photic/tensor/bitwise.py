@@ -20,7 +20,7 @@ from photic.ir.dtype import BOOL, INT16, UINT8, DType
 from photic.tensor.arithmetic import floor_divide
 from photic.tensor.axes import as_integer, checked_axis
 from photic.tensor.compare import logical_xor, reversed_order
-from photic.tensor.primitive import add, less, masked, mod, negated, reduced, where
+from photic.tensor.primitive import add, less, masked, mod, negated, where
 from photic.tensor.shapes import moveaxis, moved, ravel, reshape
 from photic.tensor.tensor import Tensor, Value, expanded, method, number, tensor, together
 
@@ -197,8 +197,9 @@ def packbits(x: Value, axis: int | None = None, bitorder: str = "big") -> Tensor
     count = floordiv(extent + (BYTE - 1), BYTE)
     last = moved(moveaxis(value, place, -1), movement.pad, value.ndim - 1, 0, count * BYTE - extent)
     bits = reshape(last, (*last.shape[:-1], count, BYTE)).astype(UINT8)
-    total = reduced("sum", bits * np.array(weights, np.uint8), -1)
-    return moveaxis(total, -1, place)
+    # term by term: a sum of products with a table would be arranged as a product of matrices
+    terms = [bits[..., k] * weight for k, weight in enumerate(weights)]
+    return moveaxis(reduce(add, terms), -1, place)
 
 
 def unpackbits(

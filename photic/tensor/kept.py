@@ -70,7 +70,7 @@ class Making:
     """How a program comes to be: ``make`` gives it, and a text that is kept with it.
 
     ``model``: texts that tell the model from others; ``variant``: those that tell this program from
-    the model's other ones. ``target``: the name of the target that it is compiled for.
+    the model's other ones. ``target``: as ``target_named`` takes it.
     ``is_same`` says, once it is made, whether the model is still the one that ``model`` names; if
     not, the program is given, but not kept.
     """
@@ -156,7 +156,8 @@ def _keep(
 
 def _name(making: Making) -> str:
     """The model's part, and that of this variant by this photic on this machine."""
-    own = (own_code(), target_named(making.target).key(), *making.variant)
+    target = target_named(making.target)
+    own = (own_code(), target.name, target.key(), *making.variant)
     return f"{making.shelf.prefix}{_hash(making.model)}-{_hash(own)}"
 
 

@@ -234,6 +234,13 @@ def weighted(x: Array, weights: Array) -> Array:
 
 
 SUM_WHY = "a sum in any order, relative to the sum of magnitudes"
+SUMMED = 300  # values for which the tolerance is; of more it grows with their number
+
+
+def sums_of_magnitudes(x: Array, weights: Array) -> Array:
+    return weighted(x, np.abs(weights)) * max(1.0, x.size / SUMMED)
+
+
 LABELS = of_shape((0,), (1,), (7,), (1000,), (3, 5), low=-2, high=9)
 WEIGHTS = cases(
     *([whole(n, low=-2, high=9), floats(n)] for n in (1, 7, 300)),
@@ -270,7 +277,7 @@ BINCOUNTS = (
         (*FLOATS, "int32"),
         rtol=2.0**-20,
         half_ulps=0.6,
-        scale=lambda x, w: weighted(x, np.abs(w)),
+        scale=sums_of_magnitudes,
         why=SUM_WHY,
         zero_signs=False,
         result_dtype=summed,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from frontends.onnx.onnx_models import graph_proto, model_proto, node, port
+from frontends.onnx.onnx_models import INT64, graph_proto, model_proto, node, port
 from typer.testing import CliRunner
 
 from photic.cli.main import app
@@ -50,3 +50,77 @@ def test_a_file_that_holds_no_array_is_said(model: Path, tmp_path: Path) -> None
     ran = runner.invoke(app, ["run", str(out), "--input", f"x={tmp_path / 'x.npy'}"])
     assert ran.exit_code == 1
     assert "[P508]" in ran.stderr
+
+
+def test_a_model_runs_by_the_names_of_the_file_and_its_program_is_kept(
+    model: Path, tmp_path: Path
+) -> None:
+    x = -np.arange(6, dtype=np.float32).reshape(2, 3)
+    np.save(tmp_path / "x.npy", x)
+    files = ["--input", f"x={tmp_path / 'x.npy'}", "--output", f"y={tmp_path / 'y.npy'}"]
+    for _ in range(2):
+        ran = runner.invoke(app, ["run", str(model), *files])
+        assert (ran.exit_code, ran.stdout) == (0, "y: float32[2, 3]\n"), ran.output
+        assert np.load(tmp_path / "y.npy").tolist() == np.abs(x).tolist()
+
+
+def test_an_output_that_a_model_has_not_is_a_wrong_option(model: Path) -> None:
+    assert runner.invoke(app, ["run", str(model), "--output", "z=z.npy"]).exit_code == USAGE
+
+
+# --- inputs that are known when a model is compiled -----------------------------------------
+
+
+@pytest.fixture
+def powers(tmp_path: Path) -> Path:
+    """y = x ** n, of a whole number n; the axes of the sum are an input, too."""
+    nodes = [node("Pow", ["x", "n"], ["p"]), node("ReduceSum", ["p", "axes"], ["y"], keepdims=0)]
+    ports = [port("x", [2, 3]), port("n", [], INT64), port("axes", ["k"], INT64)]
+    path = tmp_path / "p.onnx"
+    graph = graph_proto(nodes, ports, [port("y", None)])
+    path.write_bytes(model_proto(graph).SerializeToString())
+    return path
+
+
+def compiled(path: Path, out: Path, *given: str) -> tuple[int, str]:
+    """The exit code and what is said, of ``photic compile`` with these values."""
+    options = [text for one in given for text in ("--set", one)]
+    result = runner.invoke(app, ["compile", str(path), "-o", str(out), *options])
+    return result.exit_code, result.output
+
+
+@pytest.mark.parametrize("axes", ["[0,1]", "axes.npy"])
+def test_an_input_that_is_set_is_part_of_the_program(
+    axes: str, powers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.save("axes.npy", np.array([0, 1]))
+    np.save("x.npy", np.arange(6, dtype=np.float32).reshape(2, 3))
+    assert compiled(powers, Path("p.photic"), "n=2", f"axes={axes}")[0] == 0
+    ran = runner.invoke(app, ["run", "p.photic", "--input", "x=x.npy", "--output", "y=y.npy"])
+    assert ran.exit_code == 0, ran.output
+    assert np.load("y.npy") == sum(k * k for k in range(6))
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("m=2", "inputs: x, n, axes"),
+        ("n", "no number"),
+        ("n=two", "no number"),
+        ("n=2.5", "numbers of int64"),
+        ("axes=[0,[1]]", "no number"),
+        ("axes=[", "no number"),
+    ],
+)
+def test_a_value_that_an_input_cannot_have_is_a_wrong_option(
+    given: str, said: str, powers: Path, tmp_path: Path
+) -> None:
+    code, text = compiled(powers, tmp_path / "p", given)
+    assert code == USAGE
+    assert said in " ".join(text.replace("│", " ").split())
+
+
+def test_only_onnx_models_have_inputs_to_set(tmp_path: Path) -> None:
+    (tmp_path / "g.txt").write_text("")
+    assert compiled(tmp_path / "g.txt", tmp_path / "g", "n=2")[0] == USAGE

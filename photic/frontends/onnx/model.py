@@ -10,32 +10,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from photic.frontends.onnx import records
 from photic.frontends.onnx.call import Facts, Unread
-from photic.frontends.onnx.errors import OnnxCorrupt, OnnxFeed, OnnxSegments, OnnxType
+from photic.frontends.onnx.errors import OnnxSegments
+from photic.frontends.onnx.files import outline_of
 from photic.frontends.onnx.importer import import_graph
-from photic.frontends.onnx.kinds import KINDS, Array, Kind, carried, kind_of_array
+from photic.frontends.onnx.kinds import Array
+from photic.frontends.onnx.ports import (
+    Keys,
+    Port,
+    input_port,
+    input_value,
+    known_inputs,
+    output_ports,
+)
 from photic.frontends.onnx.reader import read_model
-from photic.frontends.onnx.sizes import Naming, Sizes, identifier
-from photic.frontends.onnx.value import Value
-from photic.ir.dim import Dim
+from photic.frontends.onnx.sizes import Naming, Sizes
 from photic.ir.graph import Graph
-from photic.tensor import compiling, creation
+from photic.tensor import compiling
 from photic.tensor.compiling import graph_of
 from photic.tensor.program import Program
 from photic.tensor.tensor import Tensor
-
-
-@dataclass(frozen=True, slots=True)
-class Port:
-    """An input or output: its name in the file, its name in programs, its type and sizes."""
-
-    name: str
-    key: str
-    kind: Kind
-    shape: tuple[Dim, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,9 +87,9 @@ def as_model(
 ) -> Model:
     """As ``load``, of a model that was read."""
     naming = Naming(dims or {})
-    ports, values = [], dict(known_inputs(model, constants or {}))
+    ports, values = [], dict(known_inputs(model.graph.inputs, constants or {}))
     keys = Keys()
-    for port in inputs_of(model):
+    for port in outline_of(model).asked:
         if port.name not in values:
             one = input_port(port, naming.shape(port), keys)
             ports.append(one)
@@ -108,62 +103,3 @@ def as_model(
     outputs = output_ports(names, found)
     tensors = {one.key: value.tensor for one, value in zip(outputs, found)}
     return Model(tuple(ports), outputs, tensors)
-
-
-# --- inputs and outputs ---------------------------------------------------------------------
-
-
-class Keys:
-    """Names in programs: identifiers, each once."""
-
-    __slots__ = ("_taken",)
-
-    def __init__(self) -> None:
-        self._taken: set[str] = set()
-
-    def of(self, name: str) -> str:
-        """The name that stands for one of a file's."""
-        key = identifier(name)
-        while key in self._taken:
-            key += "_"
-        self._taken.add(key)
-        return key
-
-
-def inputs_of(model: records.Model) -> list[records.Port]:
-    """The inputs that a caller must give: not those with a constant in the file."""
-    return [one for one in model.graph.inputs if one.name not in model.graph.constants]
-
-
-def known_inputs(model: records.Model, given: Mapping[str, Array]) -> dict[str, Value]:
-    """Inputs that are known when the graph is built. OnnxFeed, OnnxType."""
-    names = [one.name for one in model.graph.inputs]
-    for name in given:
-        if name not in names:
-            raise OnnxFeed(kind="input", name=name, expected=", ".join(names))
-    arrays = {name: np.asarray(one) for name, one in given.items()}
-    kinds = {name: kind_of_array(one, f"input {name!r}") for name, one in arrays.items()}
-    return {name: Value(carried(one, kinds[name]), kinds[name]) for name, one in arrays.items()}
-
-
-def input_port(port: records.Port, shape: tuple[Dim, ...], keys: Keys) -> Port:
-    """An input that programs have. OnnxType for what is no tensor, OnnxCorrupt."""
-    where = f"input {port.name!r}"
-    if port.other:
-        raise OnnxType(where=where, given=port.other, expected=", ".join(one.name for one in KINDS))
-    if port.kind is None or port.sizes is None:
-        raise OnnxCorrupt(path="model", where=where, problem="its type or rank is not said")
-    return Port(port.name, keys.of(port.name), port.kind, shape)
-
-
-def input_value(port: Port) -> Value:
-    """The tensor of an input."""
-    return Value(creation.input(port.key, port.shape, port.kind.carrier), port.kind)
-
-
-def output_ports(names: Sequence[str], values: Sequence[Value]) -> tuple[Port, ...]:
-    """The outputs as programs give them."""
-    keys = Keys()
-    return tuple(
-        Port(name, keys.of(name), value.kind, value.shape) for name, value in zip(names, values)
-    )

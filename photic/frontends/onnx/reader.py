@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +28,7 @@ from photic.frontends.onnx.records import (
     Port,
     Reference,
 )
-from photic.frontends.onnx.tensors import read_tensor
+from photic.frontends.onnx.tensors import locations, read_tensor
 from photic.storage.errors import FileUnreadable
 
 DEEPEST = 24  # graphs within graphs; protobuf itself reads about 30
@@ -68,15 +68,22 @@ def read_proto(proto: onnx.ModelProto, folder: Path, path: str) -> Model:
         _graph(proto.graph, reader, frozenset(), 0),
         _opsets(proto.opset_import),
         {(one.domain, one.op): one for one in functions},
+        tuple(sorted(reader.beside)),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Where a model lies."""
+    """Where a model lies, and the locations of its data beside it, as far as it was read."""
 
     folder: Path
     path: str
+    beside: set[str] = field(default_factory=set)
+
+    def tensor(self, proto: onnx.TensorProto, where: str) -> Constant:
+        """A tensor of the file, or of one beside it."""
+        self.beside.update(locations(proto))
+        return read_tensor(proto, self.folder, self.path, where)
 
     def corrupt(self, where: str, problem: str) -> OnnxCorrupt:
         return OnnxCorrupt(path=self.path, where=where, problem=problem)
@@ -100,9 +107,7 @@ def _graph(proto: onnx.GraphProto, reader: _Reader, outside: frozenset[str], dep
     where = f"graph {proto.name!r}"
     if depth > DEEPEST:
         raise reader.corrupt(where, f"graphs nested deeper than {DEEPEST}")
-    constants = {
-        one.name: read_tensor(one, reader.folder, reader.path, where) for one in proto.initializer
-    }
+    constants = {one.name: reader.tensor(one, where) for one in proto.initializer}
     for sparse in proto.sparse_initializer:
         constants[sparse.values.name] = _dense(sparse, reader, where)
     inputs = tuple(_port(one, where) for one in proto.input)
@@ -220,7 +225,7 @@ def _attribute(
         case "STRING":
             return _text(proto.s)
         case "TENSOR":
-            return read_tensor(proto.t, reader.folder, reader.path, where)
+            return reader.tensor(proto.t, where)
         case "SPARSE_TENSOR":
             return _dense(proto.sparse_tensor, reader, where)
         case "GRAPH":
@@ -242,8 +247,8 @@ def _text(data: bytes) -> str:
 
 def _dense(proto: onnx.SparseTensorProto, reader: _Reader, where: str) -> Constant:
     """A sparse tensor with its zeros. OnnxCorrupt for places outside."""
-    values = read_tensor(proto.values, reader.folder, reader.path, where)
-    places = read_tensor(proto.indices, reader.folder, reader.path, where).array.astype(np.int64)
+    values = reader.tensor(proto.values, where)
+    places = reader.tensor(proto.indices, where).array.astype(np.int64)
     shape = tuple(proto.dims)
     size_bytes = math.prod(shape) * values.array.itemsize
     if any(size < 0 for size in shape) or size_bytes > MOST_DENSE_BYTES:

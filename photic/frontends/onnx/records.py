@@ -107,9 +107,13 @@ class Function:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Model:
-    """A file: its graph, the version of each operator set, its own functions."""
+    """A file: its graph, the version of each operator set, its own functions.
+
+    ``beside`` are the locations of the files that hold data of its tensors.
+    """
 
     path: str
     graph: Graph
     opsets: Mapping[str, int]
     functions: Mapping[tuple[str, str], Function]
+    beside: tuple[str, ...] = ()

@@ -10,36 +10,30 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-import numpy as np
-
 from photic.forms.constants import replaced
-from photic.forms.eval import evaluate, evaluate_operand
+from photic.forms.eval import evaluate
 from photic.forms.graph_names import named_sources, sizes_of
 from photic.frontends.onnx.kinds import Array
-from photic.ir.graph import Graph, Named, Node, Operand, constant_node, input_node, operand
-from photic.tensor import compiling
+from photic.ir.graph import Graph, Named, Node, Operand, input_node, operand
+from photic.tensor.program import Program
 from photic.tensor.tensor import Tensor
 
 Runner: TypeAlias = Callable[[Mapping[str, Array], Mapping[str, int]], dict[str, Array]]
+
+
+ASKED = "segment_asked"  # the output that is read back
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Segment:
     """One program's graph. ``gives`` names the nodes that later segments take from it.
 
-    ``asked`` is the value that is read back, seen in the node that carries it.
+    ``asked`` is the value that is read back, also the output ``ASKED``.
     """
 
     graph: Graph
     gives: Mapping[Node, str]
     asked: Operand | None = None
-
-    def answer(self, held: Mapping[str, Array]) -> Array:
-        """The elements of what is read back, from the arrays of all segments so far."""
-        assert self.asked is not None
-        array = np.ascontiguousarray(held[self.gives[self.asked.node]])
-        stands_for = constant_node(array)
-        return np.array(evaluate_operand(Operand(stands_for, self.asked.view), {}))
 
     def renamed(self, names: Sequence[str]) -> Segment:
         """The same outputs under other names, in order."""
@@ -62,7 +56,7 @@ def segment_of(
     fresh = [node for node in nodes if node not in made and node.op != "input"]
     first = len(made)
     gives = {node: f"segment_{first + k}" for k, node in enumerate(fresh)}
-    outputs = tuple((name, operand(node)) for node, name in gives.items())
+    outputs = (*((name, operand(node)) for node, name in gives.items()), (ASKED, asked))
     known = {node: _name(one) for node, one in made.items()}
     inputs = {node: _name(node) for node in nodes if node.op == "input"}
     return Segment(_taking(Graph(outputs, ()), made), {**known, **inputs, **gives}, asked)
@@ -81,12 +75,21 @@ def _taking(graph: Graph, made: Mapping[Node, Node]) -> Graph:
 # --- running --------------------------------------------------------------------------------
 
 
-def compiled(segment: Segment, search: float) -> Runner:
+def program_of(segment: Segment, search: float) -> Program:
     """The segment as a program."""
-    if not segment.graph.outputs:
-        return lambda held, sizes: {}
+    from photic.tensor import compiling  # heavy, and of no use to a start with kept programs
+
     tensors = {name: Tensor(one) for name, one in segment.graph.outputs}
-    program = compiling.compile(tensors, search=search)
+    return compiling.compile(tensors, search=search)
+
+
+def compiled(segment: Segment, search: float) -> Runner:
+    """The segment by a program."""
+    return running(program_of(segment, search))
+
+
+def running(program: Program) -> Runner:
+    """A segment's program, fed with what it takes of all that is there."""
     names = [one.name for one in program.artifact.inputs]
     symbols = [one.name for one in program.artifact.sizes]
 

@@ -4,10 +4,14 @@ Programs are made for what is fed: with ``dims`` their sizes have ranges, otherw
 is fed has programs of its own, kept for the next time. Where data decide a size the model is run in
 segments: a program computes the number and all that the rest needs, the number is read back, and
 the rest is built knowing it. Each segment is kept by the numbers that led to it.
+
+Programs of a file are also kept between runs (``kept.py``): the graph is read only for those that
+are not there yet.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,38 +20,55 @@ from typing import TypeAlias
 import numpy as np
 
 from photic.frontends.onnx import records
-from photic.frontends.onnx.call import Facts, Unread
 from photic.frontends.onnx.errors import OnnxFeed
-from photic.frontends.onnx.importer import import_graph
-from photic.frontends.onnx.kinds import Array, carried, kind_of_array, shown
-from photic.frontends.onnx.model import (
-    Keys,
-    Port,
-    input_port,
-    input_value,
-    inputs_of,
-    output_ports,
+from photic.frontends.onnx.files import OnnxFile, Outline, opened, outline_of
+from photic.frontends.onnx.kept import (
+    asked_text,
+    kept_or_made,
+    ports_of,
+    ports_text,
+    silent,
+    sizes_text,
 )
-from photic.frontends.onnx.reader import read_model
-from photic.frontends.onnx.segments import Runner, Segment, compiled, segment_of
+from photic.frontends.onnx.kinds import Array, carried, kind_of_array, shown
+from photic.frontends.onnx.ports import Keys, Port, input_port, input_value, output_ports
+from photic.frontends.onnx.segments import (
+    ASKED,
+    Runner,
+    Segment,
+    compiled,
+    program_of,
+    running,
+    segment_of,
+)
 from photic.frontends.onnx.sizes import Naming, Sizes
 from photic.frontends.onnx.value import Value
 from photic.ir.dim import substitute, symbols
 from photic.ir.graph import Operand
+from photic.tensor.kept import Progress
+from photic.tensor.program import Program
 
 Shape: TypeAlias = tuple[str, ...]
+Answers: TypeAlias = tuple[Array, ...]
 MOST_KEPT = 64  # chains of segments, by shapes that were fed
 
 
 @dataclass(slots=True)
 class _Step:
-    """A segment, and the steps that follow by what was read back of it."""
+    """A segment's program; its outputs if it is the last; what follows, by what was read back."""
 
-    segment: Segment
     runner: Runner
-    asked: Operand | None
+    outputs: tuple[Port, ...] | None
     following: dict[bytes, _Step] = field(default_factory=dict)
-    outputs: tuple[Port, ...] = ()
+
+
+@dataclass(slots=True)
+class _Chain:
+    """What is run for inputs of some shapes; ``cuts`` are segments that were built, by answers."""
+
+    ports: tuple[Port, ...]
+    first: _Step | None = None
+    cuts: dict[tuple[bytes, ...], Segment] = field(default_factory=dict)
 
 
 class Session:
@@ -60,19 +81,23 @@ class Session:
         *,
         search: float = 0,
         runner: Callable[[Segment, float], Runner] = compiled,
+        progress: Progress = silent,
     ) -> None:
-        self._start(read_model(path), dims, search, runner)
+        file = opened(path)
+        self._start(file, file.outline, dims, search, runner, progress)
 
     def _start(
         self,
-        model: records.Model,
+        source: OnnxFile | records.Model,
+        outline: Outline,
         dims: Sizes | None,
         search: float,
         runner: Callable[[Segment, float], Runner],
+        progress: Progress = silent,
     ) -> None:
-        self._model, self._dims = model, dims
-        self._search, self._runner = search, runner
-        self._first: dict[tuple[Shape, ...], _Step] = {}
+        self._source, self._outline, self._dims = source, outline, dims
+        self._search, self._runner, self._progress = search, runner, progress
+        self._chains: dict[tuple[Shape, ...], _Chain] = {}
 
     @classmethod
     def of(
@@ -83,28 +108,28 @@ class Session:
         search: float = 0,
         runner: Callable[[Segment, float], Runner] = compiled,
     ) -> Session:
-        """As the constructor, of a model that was read."""
+        """As the constructor, of a model that was read; nothing is kept between runs."""
         session = cls.__new__(cls)
-        session._start(model, dims, search, runner)
+        session._start(model, outline_of(model), dims, search, runner)
         return session
 
     @property
     def inputs(self) -> tuple[str, ...]:
         """The names of the inputs."""
-        return tuple(one.name for one in inputs_of(self._model))
+        return tuple(one.name for one in self._outline.asked)
 
     @property
     def outputs(self) -> tuple[str, ...]:
         """The names of the outputs."""
-        return tuple(one.name for one in self._model.graph.outputs)
+        return tuple(one.name for one in self._outline.outputs)
 
     def get_inputs(self) -> list[records.Port]:
         """As onnxruntime's: what each input is."""
-        return inputs_of(self._model)
+        return self._outline.asked
 
     def get_outputs(self) -> list[records.Port]:
         """As onnxruntime's: what each output is."""
-        return list(self._model.graph.outputs)
+        return list(self._outline.outputs)
 
     def run(self, outputs: Sequence[str] | None, feeds: Mapping[str, object]) -> list[Array]:
         """The outputs that are named, all of them for None. OnnxFeed, PhoticError."""
@@ -118,7 +143,7 @@ class Session:
         return [results[name] for name in wanted]
 
     def _fed(self, feeds: Mapping[str, object]) -> dict[str, Array]:
-        known = [one.name for one in self._model.graph.inputs]
+        known = [one.name for one in self._outline.inputs]
         for name in feeds:
             if name not in known:
                 raise OnnxFeed(kind="input", name=name, expected=", ".join(known))
@@ -130,37 +155,39 @@ class Session:
 
     def _run(self, arrays: Mapping[str, Array]) -> dict[str, Array]:
         ports, sizes = self._ports(arrays)
-        given = {
+        held = {
             one.key: carried(arrays[one.name], kind_of_array(arrays[one.name], one.name))
             for one in ports
         }
-        key = tuple(tuple(map(str, one.shape)) for one in ports)
-        known: dict[Operand, Array] = {}
-        path: list[_Step] = []
-        if key not in self._first:
-            if len(self._first) >= MOST_KEPT:
-                self._first.clear()
-            self._first[key] = self._step(ports, known, path)
-        step = self._first[key]
-        held = dict(given)
+        chain = self._chain(ports)
+        answers: Answers = ()
+        if chain.first is None:
+            chain.first = self._step(chain, answers)
+        step = chain.first
         while True:
             held.update(step.runner(held, sizes))
-            path.append(step)
-            if step.asked is None:
-                break
-            found = step.segment.answer(held)
-            known[step.asked] = found
-            number = found.tobytes()
+            if step.outputs is not None:
+                return {one.name: shown(held[one.key], one.kind) for one in step.outputs}
+            answer = np.ascontiguousarray(held[ASKED])
+            answers = (*answers, answer)
+            number = answer.tobytes()
             if number not in step.following:
-                step.following[number] = self._step(ports, known, path)
+                step.following[number] = self._step(chain, answers)
             step = step.following[number]
-        return {one.name: shown(held[one.key], one.kind) for one in step.outputs}
+
+    def _chain(self, ports: Sequence[Port]) -> _Chain:
+        key = tuple((one.key, one.kind.name, *map(str, one.shape)) for one in ports)
+        if key not in self._chains:
+            if len(self._chains) >= MOST_KEPT:
+                self._chains.clear()
+            self._chains[key] = _Chain(tuple(ports))
+        return self._chains[key]
 
     def _ports(self, arrays: Mapping[str, Array]) -> tuple[list[Port], dict[str, int]]:
         """The inputs as programs have them, and the numbers of symbolic sizes in this call."""
         naming, keys = Naming(self._dims or {}), Keys()
         ports = []
-        for one in self._model.graph.inputs:
+        for one in self._outline.inputs:
             if one.name not in arrays:
                 continue
             shape = arrays[one.name].shape
@@ -171,21 +198,63 @@ class Session:
             ports.append(input_port(said, shape, keys))
         return ports, _numbers(ports, arrays)
 
-    def _step(
-        self, ports: Sequence[Port], known: Mapping[Operand, Array], path: Sequence[_Step]
-    ) -> _Step:
-        """The segment that follows what is known."""
-        values: dict[str, Value] = {one.name: input_value(one) for one in ports}
-        earlier = [one.segment for one in path]
+    def _step(self, chain: _Chain, answers: Answers) -> _Step:
+        """What follows when the answers are known."""
+        if isinstance(self._source, records.Model) or self._runner is not compiled:
+            segment, outputs = self._built(chain, answers)
+            return _Step(self._runner(segment, self._search), outputs)
+
+        def make() -> tuple[Program, str]:
+            segment, outputs = self._built(chain, answers)
+            groups = [chain.ports] if outputs is None else [chain.ports, outputs]
+            return program_of(segment, self._search), ports_text(*groups)
+
+        given = [(one.dtype.str, one.shape, _digest(one)) for one in answers]
+        asked = asked_text(sizes_text(self._dims), ports_text(chain.ports), given)
+        given_now = self._source, asked, "", make, self._search == 0, self._progress
+        program, text = kept_or_made(*given_now)
+        _, *last = ports_of(text)
+        return _Step(running(program), last[0] if last else None)
+
+    def _built(self, chain: _Chain, answers: Answers) -> tuple[Segment, tuple[Port, ...] | None]:
+        """The segment that follows the answers, and the outputs if it is the last."""
+        known: dict[Operand, Array] = {}
+        earlier: list[Segment] = []
+        for count in range(len(answers)):
+            segment, _ = self._cut(chain, answers[:count], known, earlier)
+            assert segment.asked is not None
+            known[segment.asked] = answers[count]
+            earlier.append(segment)
+        return self._cut(chain, answers, known, earlier)
+
+    def _cut(
+        self,
+        chain: _Chain,
+        answers: Answers,
+        known: Mapping[Operand, Array],
+        earlier: Sequence[Segment],
+    ) -> tuple[Segment, tuple[Port, ...] | None]:
+        """As ``_built``, where the segments before are at hand."""
+        from photic.frontends.onnx.call import Facts, Unread
+        from photic.frontends.onnx.importer import import_graph
+
+        numbers = tuple(one.tobytes() for one in answers)
+        if numbers in chain.cuts:
+            return chain.cuts[numbers], None
+        model = self._source if isinstance(self._source, records.Model) else self._source.model()
+        values: dict[str, Value] = {one.name: input_value(one) for one in chain.ports}
         try:
-            found = import_graph(self._model, values, Facts(dict(known)), one_program=False)
+            found = import_graph(model, values, Facts(dict(known)), one_program=False)
         except Unread as cut:
-            segment = segment_of(cut.operand, cut.live, earlier)
-            return _Step(segment, self._runner(segment, self._search), cut.operand)
-        outputs = output_ports([f"{one}" for one in self.outputs], found)
+            chain.cuts[numbers] = segment_of(cut.operand, cut.live, earlier)
+            return chain.cuts[numbers], None
+        outputs = output_ports(self.outputs, found)
         segment = segment_of(None, tuple(one.tensor for one in found), earlier)
-        named = segment.renamed([one.key for one in outputs])
-        return _Step(named, self._runner(named, self._search), None, {}, outputs)
+        return segment.renamed([one.key for one in outputs]), outputs
+
+
+def _digest(array: Array) -> str:
+    return hashlib.sha256(array.tobytes()).hexdigest()
 
 
 def _numbers(ports: Sequence[Port], arrays: Mapping[str, Array]) -> dict[str, int]:

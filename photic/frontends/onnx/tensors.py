@@ -23,6 +23,7 @@ MOST_BYTES = 1 << 37  # of one tensor; more is no model, but an attempt on the m
 MOST_LETTERS = 4096  # of a path, as the usual systems have it
 PACKED_PER_ENTRY = {4: 2, 2: 4}  # elements of so many bits in an entry of int32_data
 EXTERNAL = 1  # TensorProto.DataLocation
+LOCATION = "location"  # the key of external data that names the file
 
 
 def read_tensor(proto: onnx.TensorProto, folder: Path, path: str, where: str) -> Constant:
@@ -87,10 +88,17 @@ def _of_fields(proto: onnx.TensorProto, kind: Kind, count: int, path: str, place
 # --- files beside the model -----------------------------------------------------------------
 
 
+def locations(proto: onnx.TensorProto) -> list[str]:
+    """Where a tensor says that its data are, if not in the model's file."""
+    if proto.data_location != EXTERNAL:
+        return []
+    return [one.value for one in proto.external_data if one.key == LOCATION]
+
+
 def _external(proto: onnx.TensorProto, folder: Path, path: str, place: str) -> Array:
     """The bytes of a tensor that lies in another file, as a read-only map."""
     entries = {one.key: one.value for one in proto.external_data}
-    file = _beside(entries.get("location", ""), folder, path, place)
+    file = beside(entries.get(LOCATION, ""), folder, path, place)
     size = file.stat().st_size
     offset = _number(entries.get("offset", "0"), path, place)
     length = _number(entries.get("length", str(max(0, size - offset))), path, place)
@@ -102,7 +110,7 @@ def _external(proto: onnx.TensorProto, folder: Path, path: str, place: str) -> A
     return np.memmap(file, np.uint8, "r", offset, (length,))
 
 
-def _beside(location: str, folder: Path, path: str, place: str) -> Path:
+def beside(location: str, folder: Path, path: str, place: str) -> Path:
     """The file, which must really lie in the model's folder or below.
 
     Where the model itself is a link, as in the caches of model hubs, its data may be links to the

@@ -72,7 +72,7 @@ MISTAKES = {
     "an output": ("run good.photic --input image_0=x.npy --output y=y.npy", 2, ("score",)),
     "a shape": ("run good.photic --input image_0=long.npy", 1, ("(2, 5)", "(2, 4)")),
     "a dtype": ("run good.photic --input image_0=wide.npy", 1, ("float64", "astype('float32')")),
-    "not compiled": ("run good.onnx --input image_0=x.npy", 2, ("photic compile good.onnx", "-o")),
+    "a model's input": ("run good.onnx --input image_0=x.npy", 1, ("'image_0'", "image:0")),
     "an array's file": ("run good.photic --input image_0=gone.npy", 1, ("gone.npy", "no such")),
 }
 
@@ -87,3 +87,8 @@ def test_a_mistake_is_answered_with_what_was_given_and_what_to_do(name: str, fol
 def test_a_model_is_compiled_without_options_and_run(folder: Path) -> None:
     text = told(folder, ["run", "good.photic", "--input", "image_0=x.npy"], 0)
     assert text == "score: float32[2, 2]\n"
+
+
+def test_a_model_runs_without_a_program_of_it(folder: Path) -> None:
+    text = told(folder, ["run", "good.onnx", "--input", "image:0=x.npy"], 0)
+    assert text.endswith("score: float32[2, 2]\n")
