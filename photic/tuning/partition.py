@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from photic.ir import index as form
-from photic.ir.dim import Atom, Dim, bounds, mul, product, var
+from photic.ir.dim import Atom, Dim, Symbol, bounds, mul, product, symbols, var
 from photic.ir.program import Branch, Kernel, Program, Repeat, Step, all_steps, touched
 from photic.loops.scatter import scatter_of
 from photic.search.work import LARGE_BYTES, Work
@@ -28,6 +28,24 @@ class Group:
     work: Work
     kernels: tuple[Kernel, ...]
     arguments: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """What groups have in common that are searched once: the work and the ranges of sizes."""
+        ranges = [f"{one.name} {one.low} {one.high}" for one in symbols_of(self.work)]
+        return "\n".join([self.work.text(), *ranges])
+
+
+def symbols_of(work: Work) -> list[Symbol]:
+    """The sizes that a work depends on, by name."""
+    found: set[Symbol] = set()
+    for store in work.stores:
+        for dim in (*store.index, *form.dims_in(store.value), *(a.extent for a in store.axes)):
+            found |= symbols(dim)
+    for buffer in work.buffers:
+        for extent in buffer.shape:
+            found |= symbols(extent)
+    return sorted(found, key=lambda one: one.name)
 
 
 def partition(program: Program) -> tuple[Program, list[Group]]:

@@ -28,6 +28,7 @@ from photic.search.work import Work
 from photic.targets.measure import Slot, Trial
 from photic.targets.process import Remote
 from photic.tuning.candidate import candidate_source, scratch_of, table_of
+from photic.tuning.partition import symbols_of
 
 MOST_INTEGER = 8
 RUN_SECONDS = 60.0  # of one call in a check
@@ -46,18 +47,6 @@ class Source:
     buffers: tuple[Buffer, ...]
     layouts: Mapping[str, Layout]
     scratch_bytes: int
-
-
-def symbols_of(work: Work) -> list[Symbol]:
-    """The sizes that a work depends on, by name."""
-    found: set[Symbol] = set()
-    for store in work.stores:
-        for dim in (*store.index, *form.dims_in(store.value), *(a.extent for a in store.axes)):
-            found |= symbols(dim)
-    for buffer in work.buffers:
-        for extent in buffer.shape:
-            found |= symbols(extent)
-    return sorted(found, key=lambda one: one.name)
 
 
 def points_of(work: Work) -> list[dict[str, int]]:

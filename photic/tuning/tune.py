@@ -50,7 +50,7 @@ from photic.tuning import tried
 from photic.tuning.candidate import is_small
 from photic.tuning.drawing import Proposer, drawing
 from photic.tuning.growth import growth
-from photic.tuning.partition import Group, partition
+from photic.tuning.partition import Group, partition, symbols_of
 from photic.tuning.proof import rules_of
 from photic.tuning.trial import (
     Source,
@@ -58,7 +58,6 @@ from photic.tuning.trial import (
     meaning_of,
     points_of,
     source_of,
-    symbols_of,
     trial_of,
 )
 from photic.tuning.winners import Winner
@@ -155,7 +154,7 @@ def tune(program: Program, target: Target, options: Options) -> Tuned:
     deadline = start + options.seconds
     groups: dict[str, list[Group]] = {}
     for one in partition(program)[1]:
-        groups.setdefault(one.work.text(), []).append(one)
+        groups.setdefault(one.text, []).append(one)
     labels = f"{_rules_key()} without {options.without}"
     machine = f"{target.name} {target.key()}"
     regions: dict[str, _Region] = {}

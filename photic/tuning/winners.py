@@ -69,7 +69,7 @@ def _replacements(
     """For each kernel of the groups, in order, the steps in its place; notes what is ``behind``."""
     names: dict[str, list[str]] = {}
     for group in groups:
-        text = group.work.text()
+        text = group.text
         winner = winners.get(text)
         if winner is not None and not winner.candidate.choices:
             if text not in names:

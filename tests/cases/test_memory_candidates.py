@@ -21,8 +21,8 @@ from photic.search.work import Work
 from photic.targets.process import Remote
 from photic.targets.registry import target_named
 from photic.tensor.compiling import graph_of
-from photic.tuning.partition import partition
-from photic.tuning.trial import called, meaning_of, source_of, symbols_of, trial_of
+from photic.tuning.partition import partition, symbols_of
+from photic.tuning.trial import called, meaning_of, source_of, trial_of
 
 SEEDS = range(3)
 AGAIN = ("test_ali_", "test_dyn_03_", "test_tim_03_")

@@ -13,6 +13,7 @@ from search.spaces import works_of
 import photic as ph
 from photic.base.trace import Event, listening
 from photic.compiler.compile import prepared
+from photic.ir import index as form
 from photic.ir.program import Kernel
 from photic.loops.plan import best_known
 from photic.search.choosing import randomly, replaying
@@ -23,7 +24,9 @@ from photic.storage.record import Record
 from photic.storage.records import Records
 from photic.targets.registry import target_named
 from photic.tensor.compiling import graph_of
+from photic.tensor.ranges import by_ranges
 from photic.tuning.drawing import recording
+from photic.tuning.partition import partition
 from photic.tuning.tried import FIRST, WON
 from photic.tuning.tune import Options, Tuned, tune
 from photic.tuning.winners import apply_winners
@@ -84,6 +87,19 @@ def test_works_that_differ_in_numbers_only_are_kin() -> None:
     (third,) = works_of({"y": ph.sum(ph.input("x", (5, 33)), axis=1)})
     assert one.text() != other.text()
     assert one.kin() == other.kin() != third.kin()
+
+
+def test_ranges_of_a_size_are_regions_of_their_own() -> None:
+    def texts(high: int) -> list[str]:
+        count = ph.dim("count", 1, high)
+        y = ph.input("x", (count, 64)) @ ph.input("w", (64, 32))
+        program = prepared(graph_of({"y": y}, {}), target_named("c")).program
+        groups = partition(by_ranges(program, {"count": (16,)}))[1]
+        return [one.text for one in groups if form.bound(one.work.stores[0])]
+
+    few, many = texts(64)
+    assert few != many and texts(64) == [few, many]
+    assert texts(128)[0] == few != texts(128)[1] != many
 
 
 def test_a_search_starts_at_what_won_at_other_sizes() -> None:
