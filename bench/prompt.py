@@ -42,7 +42,8 @@ def main() -> None:
 def read(session: Session, ids: np.ndarray) -> None:
     """The prompt from an empty cache; a session's own ``logits`` would reuse whole chunks."""
     for start in range(0, len(ids), CHUNK_TOKENS):
-        session.program(ids=ids[start : start + CHUNK_TOKENS], past=start)
+        part = ids[start : start + CHUNK_TOKENS]
+        session.program(ids=part, past=start, answers=int(start + len(part) == len(ids)))
 
 
 if __name__ == "__main__":

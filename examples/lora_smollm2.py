@@ -71,7 +71,7 @@ def answer(file: ModelFile, config: Config, adapt: Adapt | None, ids: list[int],
     found: list[int] = []
     part, past = ids, 0
     while len(found) < most:
-        logits = step(ids=np.array(part), past=past)["logits"]
+        logits = step(ids=np.array(part), past=past, answers=1)["logits"]
         past += len(part)
         part = [int(logits.argmax())]
         found += part

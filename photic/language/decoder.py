@@ -1,7 +1,8 @@
 """A decoder of any known architecture as a graph, from a model's file.
 
 One program takes token ids of any number up to ``chunk`` and the count of tokens already in the
-cache, and gives the logits of the last one. The caches are states, written in place. Layers with a
+cache, and gives the logits of the last one, or none for ``answers`` 0: a prompt's other chunks need
+none. The caches are states, written in place. Layers with a
 window keep a ring of rows (``caches.py``) where that is less than the context: then a call must not
 pass the ring's end, and gives nan if it does.
 
@@ -34,7 +35,7 @@ from photic.tensor.tensor import Tensor
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """The graph of one step: logits of the last token, and the caches' next values."""
+    """The graph of one step: logits (answers, vocabulary), and the caches' next values."""
 
     logits: Tensor
     updates: dict[Tensor, Tensor]
@@ -96,9 +97,10 @@ def build(
     x = _layers(step, embedding(ids, table))
     if ring:  # rows past its end are no part of it: better no numbers than wrong ones
         x = where(less(size(mod_of(past, ring) + count), ring + 1), x, math.nan)
-    last = x[count - 1]
+    wanted = dim("answers", 0, answers)
+    last = x[count - wanted : count]
     if answers > 1:
-        last = embedding(input("rows", (dim("answers", 1, answers),), "int64"), x)
+        last = embedding(input("rows", (wanted,), "int64"), x)
     logits = _head(step, last, table)
     weights.check_all_used()
     return Model(logits, step.updates)

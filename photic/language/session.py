@@ -301,8 +301,8 @@ class Session:
         self._held[:] = calls[:same]
         past = rows_of(self._held)
         self._written = self._written if past else 0
-        for call in calls[same:]:
-            logits = self._run(call.ids, past, rows)
+        for number, call in enumerate(calls[same:], same + 1):
+            logits = self._run(call.ids, past, rows if number == len(calls) else 0)
             self._held.append(call)
             self._written = max(self._written, past + len(call.ids))
             past += call.rows
@@ -313,8 +313,9 @@ class Session:
         given: dict[str, object] = {"ids": np.asarray(ids, np.int64), "past": past}
         if self.drafts:
             given["rows"] = np.arange(max(0, len(ids) - rows), len(ids))
-        logits = self.program(**given)["logits"].astype(np.float32, copy=False)
-        return logits.reshape((-1, self.config.vocabulary))
+        else:
+            given["answers"] = rows
+        return self.program(**given)["logits"].astype(np.float32, copy=False)
 
 
 def _ending(tokenizer: Tokenizer, max_tokens: int, stops: Sequence[str]) -> TextStream:

@@ -82,9 +82,9 @@ def calls(session: Session, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, 
     seen: list[tuple[int, int]] = []
     program = session.program
 
-    def call(*, ids: np.ndarray, past: int) -> dict[str, np.ndarray]:
+    def call(*, ids: np.ndarray, past: int, answers: int) -> dict[str, np.ndarray]:
         seen.append((len(ids), past))
-        return program(ids=ids, past=past)
+        return program(ids=ids, past=past, answers=answers)
 
     monkeypatch.setattr(session, "program", call)
     return seen
@@ -181,6 +181,22 @@ def test_whole_chunks_that_the_caches_hold_are_not_computed_again(
     calls.clear()
     session.logits([4, *ids[:-1], 5, 5])
     assert calls == [(7, 2 * CHUNK_TOKENS)]
+
+
+def test_only_the_last_call_of_a_prompt_computes_logits(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program, shapes = session.program, list[tuple[int, ...]]()
+
+    def call(**given: object) -> dict[str, np.ndarray]:
+        found = program(**given)
+        shapes.append(found["logits"].shape)
+        return found
+
+    session.forget()
+    monkeypatch.setattr(session, "program", call)
+    session.logits([3] * (2 * CHUNK_TOKENS + 5))
+    assert shapes == [(one, session.config.vocabulary) for one in (0, 0, 1)]
 
 
 def test_one_token_a_step_is_fed_while_an_answer_goes_on(

@@ -175,7 +175,7 @@ def feed(program: Program, ids: Sequence[int], parts: Sequence[int]) -> Float:
     found, past = [], 0
     for count in parts:
         part = np.asarray(ids[past : past + count], np.int64)
-        found.append(program(ids=part, past=past)["logits"])
+        found.append(program(ids=part, past=past, answers=1)["logits"][0])
         past += count
     return np.stack(found).astype(np.float64)
 

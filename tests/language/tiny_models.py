@@ -208,8 +208,8 @@ def evaluated(
     found, states, past = [], {}, 0
     for count in parts:
         given = {"ids": np.asarray(ids[past : past + count], np.int64)}
-        sizes = {"count": count, "past": past}
+        sizes = {"count": count, "past": past, "answers": 1}
         outputs, states = evaluate(graph, given, states, sizes, widen=cache == "float32")
-        found.append(outputs["logits"])
+        found.append(outputs["logits"][0])
         past += count
     return np.stack(found).astype(np.float64)

@@ -69,7 +69,7 @@ def test_a_program_that_was_not_kept_gives_the_bits_of_the_kept(usual: Session) 
     file = open_model(usual.path)
     fresh = compiled(file, usual.config, usual.context, 0, 0, ())
     for count in (1, 5, 40):
-        given = {"ids": np.arange(count), "past": 0}
+        given = {"ids": np.arange(count), "past": 0, "answers": 1}
         assert np.array_equal(fresh(**given)["logits"], usual.program(**given)["logits"])
 
 
