@@ -115,8 +115,8 @@ def measured(one: Workload, arguments: argparse.Namespace) -> dict[str, str | in
         feeds = dict(one.feeds())
         try:
             own, seconds = compiled(path, feeds, one.constants, arguments)
-        except PhoticError as error:
-            return {"name": one.name, "fault": str(error).partition("\n")[0]}
+        except (PhoticError, AssertionError) as error:  # a fault of ours costs one row
+            return {"name": one.name, "fault": repr(error).partition("\n")[0]}
         entrants = [own, *(Entrant(peer, path, feeds) for peer in peers_of(arguments))]
         results = []
         while True:  # a peer that cannot run a model is left out

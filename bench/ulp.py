@@ -296,11 +296,15 @@ def worsts_within(
     program: ph.Program,
     exact: Callable[[np.ndarray], np.ndarray],
     x: np.ndarray,
+    wide: np.ndarray,
     limits: tuple[float, ...],
 ) -> list[Worst]:
-    """The worst of a program's results at x, by itself for inputs up to each of the limits."""
+    """The worst of a program's results at x, by itself for inputs up to each of the limits.
+
+    ``wide`` is x as float64.
+    """
     with np.errstate(all="ignore"):
-        true = exact(x.astype(np.float64))
+        true = exact(wide)
     got = program(x=x)["y"]
     found = []
     for limit in limits:
@@ -327,7 +331,9 @@ def composed_worst(
 
     def piece(first: int) -> list[Worst]:
         x = patterns(first, length, stride).view(np.float32)
-        return worsts_within(library, program, exact, x, limits_of(name))
+        with np.errstate(invalid="ignore"):  # signalling nan
+            wide = x.astype(np.float64)
+        return worsts_within(library, program, exact, x, wide, limits_of(name))
 
     with ThreadPoolExecutor(threads) as pool:
         pieces = list(pool.map(piece, range(0, inputs, length)))

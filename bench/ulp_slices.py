@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import common
@@ -78,19 +79,30 @@ def pieces(part: int, parts: int) -> Iterator[np.ndarray]:
         yield np.where(numbers < PATTERNS, numbers, part).astype(np.uint32)
 
 
+@lru_cache(1)
+def inputs_of(part: int, parts: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The pieces as float32 and as float64: a slice's functions share them, 0.8 GB of a 64th."""
+    with np.errstate(invalid="ignore"):  # signalling nan
+        return [
+            (x, x.astype(np.float64))
+            for x in (bits.view(np.float32) for bits in pieces(part, parts))
+        ]
+
+
 def measure_slice(
     library: ctypes.CDLL, name: str, part: int, parts: int, threads: int, made: str
 ) -> list[Line]:
     """One line for each limit of the function."""
+    given = inputs_of(part, parts)
     program = ph.compile({"y": getattr(ph, name)(ph.input("x", (COMPOSED_PIECE,)))}, search=0)
     limits, exact = limits_of(name), FUNCTIONS[name]
     start = time.perf_counter()
 
-    def worst_of(bits: np.ndarray) -> list[Worst]:
-        return worsts_within(library, program, exact, bits.view(np.float32), limits)
+    def worst_of(piece: tuple[np.ndarray, np.ndarray]) -> list[Worst]:
+        return worsts_within(library, program, exact, *piece, limits)
 
     with ThreadPoolExecutor(threads) as pool:
-        columns = zip(*pool.map(worst_of, pieces(part, parts)), strict=True)
+        columns = zip(*pool.map(worst_of, given), strict=True)
     worst = [max(column, key=lambda one: one.ulp) for column in columns]
     inputs = len(range(part, PATTERNS, parts))
     seconds = time.perf_counter() - start

@@ -1,14 +1,12 @@
-"""Targets whose compiler makes machine code and whose driver is as NVIDIA's: files, devices.
+"""Targets whose compiler makes machine code and whose driver is as NVIDIA's.
 
-A file holds the digest of what follows, the plan of the launches in a line, and the code. It is
-named by all that made it: text, options, compiler, architecture.
+Promises nothing of a device that it was not tried on: facts are those that the driver tells, and
+the size of a register tile is NVIDIA's.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
@@ -18,23 +16,18 @@ from typing import Protocol
 from photic.base.errors import PhoticError
 from photic.codegen.dialect import Dialect
 from photic.loops.target import Machine
-from photic.storage.files import cache_folder, write_atomic
 from photic.targets.devices import Driven, numbered
 from photic.targets.driver import Driver, Queue
-from photic.targets.errors import LoadRefused
-from photic.targets.launches import parted, plan_of
+from photic.targets.kernel_files import built, parts_of
+from photic.targets.launches import plan_of
 from photic.targets.session import Loaded
 
-SHOWN_CHARACTERS = 4000
 VECTOR_BYTES = 16  # of a work-item's tile: four numbers, the most that one instruction moves
-# Vectors of that size in a tile. A work-item may have 255 registers, 63 vectors; partial sums and
-# what is unpacked stand beside accumulators, and with 32 three times as many kernels spilled.
-REGISTERS = 24
+# Vectors of that size in a tile. A work-item may have 255 registers, 63 vectors. A long sum has two
+# accumulators, one of them of a part of it; addresses and what is unpacked stand beside them. With
+# 24 two kernels of SmolLM2 spilled, with 32 six, and with 20 none.
+REGISTERS = 20
 CORES_A_UNIT = 32  # four numbers each make the 128 lanes of a unit
-
-
-class Refused(Exception):
-    """A compiler refused a text of ours; the argument is what it said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,45 +42,6 @@ class Resources:
     registers: int
     stack_bytes: int
     spilled_bytes: int
-
-
-# --- files ----------------------------------------------------------------------------------
-
-
-def built(
-    source: str,
-    recipe: Sequence[str],
-    code: Callable[[str], bytes],
-    suffixes: tuple[str, str],
-    refused: Callable[..., PhoticError],
-) -> Path:
-    """The file of a text's machine code, which ``code`` makes; ``recipe`` is what else decides.
-
-    ``suffixes`` are those of machine code and of texts; a text that the compiler refuses is kept,
-    and ``refused`` is raised with ``path`` and ``output``. Raises NoSpace and what ``code`` raises.
-    """
-    name = hashlib.sha256(json.dumps([source, *recipe]).encode()).hexdigest()
-    path = cache_folder("kernels") / f"{name}.{suffixes[0]}"
-    if path.exists():
-        return path
-    text, plan = parted(source)
-    try:
-        body = plan.encode() + b"\n" + code(text)
-    except Refused as error:
-        kept = path.with_suffix(f".{suffixes[1]}")
-        write_atomic(kept, text.encode())
-        raise refused(path=kept, output=str(error)[:SHOWN_CHARACTERS]) from None
-    write_atomic(path, hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
-    return path
-
-
-def parts_of(path: Path) -> tuple[str, bytes]:
-    """The plan and the code of a file. Raises LoadRefused."""
-    digest, _, body = path.read_bytes().partition(b"\n")
-    if hashlib.sha256(body).hexdigest().encode() != digest:
-        raise LoadRefused(path=path, problem="the file is not the one that was written")
-    plan, _, code = body.partition(b"\n")
-    return plan.decode(), code
 
 
 # --- devices --------------------------------------------------------------------------------

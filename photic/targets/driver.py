@@ -16,11 +16,11 @@ from functools import cache, partial
 from photic.base.errors import PhoticError
 from photic.targets.arrays import Held, Place
 from photic.targets.errors import TooLarge
+from photic.targets.launches import groups_of
 
 OUT_OF_MEMORY, NO_DEVICE = 2, 100  # of the drivers' statuses
 GROUP = 64  # work-items of a block: one or two warps, which may have all the registers of one
 MOST_GROUPS = 2**31 - 1  # of a launch
-SCRATCH_BYTES = 2**28  # of all work-items together; items take turns where this is not enough
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -253,8 +253,7 @@ class Queue:
         return Kernel.of(self.module, name, count, size_bytes)
 
     def groups(self, total: int, work: int, scratch: int) -> int:
-        groups = min(-(-total // self.group), MOST_GROUPS)
-        return min(groups, max(1, SCRATCH_BYTES // (scratch * self.group))) if scratch else groups
+        return groups_of(total, self.group, scratch, MOST_GROUPS)
 
     def put(self, memory: Memory, address: int, count: int) -> None:
         self._copy("cuMemcpyHtoDAsync_v2", memory.address, address, count)

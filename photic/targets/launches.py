@@ -35,6 +35,7 @@ from photic.ir.program import (
 )
 
 PLAN = "//: "
+SCRATCH_BYTES = 2**28  # of all work-items together; items take turns where this is not enough
 UNKNOWN = "state"  # a buffer of no known role may be read and written
 
 # --- the text -------------------------------------------------------------------------------
@@ -208,6 +209,12 @@ def plan_of(text: str) -> Plan:
     arena = [(start, end, dim(size), -1 - k) for k, (start, end, size) in places]
     arena.sort(key=lambda one: one[:2])
     return Plan(sizes, slots, tuple(arena), table["steps"], dim)
+
+
+def groups_of(total: int, group: int, scratch: int, most: int) -> int:
+    """How many groups share so many items, of which each has bytes of scratch; at most ``most``."""
+    groups = min(-(-total // group), most)
+    return min(groups, max(1, SCRATCH_BYTES // (scratch * group))) if scratch else groups
 
 
 def packed(arena: Sequence[tuple[int, int, int, int]]) -> tuple[dict[int, int], int]:

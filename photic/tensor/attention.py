@@ -18,7 +18,7 @@ from photic.base.errors import BadArgument, ShapeMismatch
 from photic.ir.dim import Dim, bounds, exact_div
 from photic.ir.dtype import BOOL, FLOAT32, FLOAT64, DType
 from photic.tensor.activations import tanh
-from photic.tensor.axes import as_integer, as_size
+from photic.tensor.axes import as_integer, as_many, as_size
 from photic.tensor.creation import constant, counted
 from photic.tensor.linear import contracted
 from photic.tensor.primitive import accumulated, exp2, less, masked, negated, reciprocal, where
@@ -151,10 +151,11 @@ def _lost(top: Tensor, sinks: Value) -> Tensor:
 
 def _positional(rows: Dim, keys: Dim, causal: bool, window: Window | None) -> list[Tensor]:
     """What bounds the keys of a row: from above, from below."""
-    before, after = (
-        None if one is None else as_size("attention", "window", one)
-        for one in (window or (None, None))
-    )
+    pair = as_many(window or (None, None))
+    if len(pair) != 2:
+        expected = "two sizes, before and after; None for no bound"
+        raise BadArgument(op="attention", argument="window", given=window, expected=expected)
+    before, after = (None if one is None else as_size("attention", "window", one) for one in pair)
     for one in (before, after):
         if one is not None and bounds(one)[0] < 0:
             raise BadArgument(

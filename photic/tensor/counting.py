@@ -14,6 +14,7 @@ from photic.base.errors import BadArgument, ShapeMismatch
 from photic.forms import movement
 from photic.ir.dim import Dim
 from photic.ir.dtype import FLOAT32, FLOAT64, INT64
+from photic.tensor.axes import is_many
 from photic.tensor.compare import equal, less_equal
 from photic.tensor.creation import counted
 from photic.tensor.errors import SizeOfMask
@@ -179,7 +180,7 @@ def _equal_intervals(x: Tensor, bins: int, range: Range) -> tuple[Tensor, Tensor
 def _outer_edges(x: Tensor, range: Range) -> tuple[Tensor, Tensor]:
     """The ends of the range: of no data 0 and 1; half a unit around a single point."""
     if range is not None:
-        given = [float(one) for one in range]
+        given = [float(one) for one in range] if is_many(range) else []
         if len(given) != 2 or not -np.inf < given[0] <= given[1] < np.inf:
             raise BadArgument(
                 op="histogram", argument="range", given=range, expected="two numbers, low to high"

@@ -108,7 +108,8 @@ def ones(shape: Dim | Sequence[Dim], dtype: DTypeLike = "float32") -> Tensor:
 
 def full_like(x: Tensor, value: Scalar, dtype: DTypeLike | None = None) -> Tensor:
     """One number in the shape (and, unless given, dtype) of a tensor."""
-    return full(x.shape, value, x.dtype if dtype is None else dtype)
+    like = tensor(x, "full_like")
+    return full(like.shape, value, like.dtype if dtype is None else dtype)
 
 
 def zeros_like(x: Tensor, dtype: DTypeLike | None = None) -> Tensor:
@@ -198,11 +199,19 @@ def _steps(first: Dim, last: Dim, step: int) -> Dim:
     )
 
 
+def _places(op: str, num: int) -> int:
+    """How many numbers are asked for; BadArgument below 0."""
+    count = fixed(op, num)
+    if count < 0:
+        raise BadArgument(op=op, argument="num", given=num, expected="0 or more")
+    return count
+
+
 def linspace(
     start: float, stop: float, num: int = 50, endpoint: bool = True, dtype: DTypeLike = "float32"
 ) -> Tensor:
     """``num`` numbers from ``start`` to ``stop`` (included if ``endpoint``), a constant."""
-    count = fixed("linspace", num)
+    count = _places("linspace", num)
     array = np.linspace(start, stop, count, endpoint=endpoint, dtype=np.float64)
     return tensor(array.astype(dtype_of(dtype).numpy))
 
@@ -216,7 +225,7 @@ def logspace(
     dtype: DTypeLike = "float32",
 ) -> Tensor:
     """``base`` to the powers of ``linspace(start, stop, num, endpoint)``, a constant."""
-    count = fixed("logspace", num)
+    count = _places("logspace", num)
     return constant(np.logspace(start, stop, count, endpoint, base, np.float64), dtype)
 
 
@@ -231,7 +240,7 @@ def geomspace(
         raise BadArgument(
             op="geomspace", argument="stop", given=stop, expected=f"of the sign of {start}, not 0"
         )
-    count = fixed("geomspace", num)
+    count = _places("geomspace", num)
     return constant(np.geomspace(start, stop, count, endpoint, np.float64), dtype)
 
 

@@ -22,7 +22,7 @@ from photic.base.errors import BadArgument, ShapeMismatch
 from photic.forms import movement
 from photic.ir.dim import at_most, product
 from photic.ir.dtype import DType
-from photic.tensor.axes import checked_axis
+from photic.tensor.axes import as_integer, as_many, checked_axis
 from photic.tensor.linear import in_floats
 from photic.tensor.primitive import apply, reduced
 from photic.tensor.shapes import (
@@ -316,6 +316,7 @@ Lengths = Sequence[int] | None
 def _axes_and_lengths(op: str, x: Complex, s: Lengths, axes: Axes) -> list[tuple[int, int | None]]:
     """Each axis with the length that is asked for; the last ones if only lengths are given."""
     rank = tensor(x[0] if isinstance(x, tuple) else x, op).ndim
+    s = None if s is None else [as_integer(op, "s", one) for one in as_many(s)]
     if axes is None and s is not None:
         axes = range(rank - len(s), rank)
     places = checked_axes(op, axes, rank)

@@ -10,7 +10,7 @@ import numpy as np
 from photic.base.errors import BadArgument
 from photic.ir.dim import Dim
 from photic.tensor.arithmetic import floor_divide
-from photic.tensor.axes import as_integer
+from photic.tensor.axes import as_integer, is_many
 from photic.tensor.compare import clip
 from photic.tensor.creation import checked_shape, counted
 from photic.tensor.indexing import Places, index_tensor, row_major_places, take
@@ -82,12 +82,13 @@ def ravel_multi_index(
     """
     sizes = checked_shape("ravel_multi_index", dims)
     modes = (mode,) * len(sizes) if isinstance(mode, str) else tuple(mode)
-    if len(multi_index) != len(sizes) or len(modes) != len(sizes) or not sizes:
+    given = list(multi_index) if is_many(multi_index) else []
+    if len(given) != len(sizes) or len(modes) != len(sizes) or not sizes:
         raise BadArgument(
-            op="ravel_multi_index", argument="multi_index", given=len(multi_index),
+            op="ravel_multi_index", argument="multi_index", given=len(given),
             expected=f"{len(sizes)} tensors and modes",
         )  # fmt: skip
-    places = [index_tensor("ravel_multi_index", one) for one in multi_index]
+    places = [index_tensor("ravel_multi_index", one) for one in given]
     placed = [_inside(*one) for one in zip(places, sizes, modes)]
     return row_major_places("ravel_multi_index", placed, sizes)
 

@@ -20,7 +20,16 @@ from photic.tensor.axes import as_size, checked_axis
 from photic.tensor.compare import equal
 from photic.tensor.creation import counted
 from photic.tensor.primitive import less, masked, negated, reduced, where
-from photic.tensor.shapes import broadcast_arrays, expand_dims, moved, ravel, reshape, stack, window
+from photic.tensor.shapes import (
+    as_values,
+    broadcast_arrays,
+    expand_dims,
+    moved,
+    ravel,
+    reshape,
+    stack,
+    window,
+)
 from photic.tensor.slicing import selected
 from photic.tensor.tensor import (
     DTypeLike,
@@ -244,6 +253,7 @@ def components(op: str, index: Tensor, most: int) -> list[Tensor]:
 
 def choose(a: Places, choices: Sequence[Value]) -> Tensor:
     """At each place the value of the choice that ``a`` names; one outside gives 0. Broadcasts."""
+    choices = as_values("choose", choices)
     dtype = joined_dtype(choices, "choose")
     index, *given = broadcast_arrays(
         index_tensor("choose", a), *(in_dtype(one, dtype) for one in choices)
@@ -253,7 +263,8 @@ def choose(a: Places, choices: Sequence[Value]) -> Tensor:
 
 def select(condlist: Sequence[Value], choicelist: Sequence[Value], default: Value = 0) -> Tensor:
     """NumPy's: at each place the choice of the first condition that holds, else ``default``."""
-    if not condlist or len(condlist) != len(choicelist):
+    condlist, choicelist = (as_values("select", one) for one in (condlist, choicelist))
+    if len(condlist) != len(choicelist):
         raise BadArgument(
             op="select", argument="choicelist", given=len(choicelist), expected="one a condition"
         )

@@ -15,6 +15,7 @@ from photic.tensor.axes import as_integer, checked_axis
 from photic.tensor.diagonals import diagonal
 from photic.tensor.primitive import accumulated, apply, numbers_together, reduced
 from photic.tensor.shapes import (
+    as_values,
     checked_axes,
     expand_dims,
     moveaxis,
@@ -181,6 +182,7 @@ def multi_dot(values: Sequence[Value]) -> Tensor:
     The first may be a vector (a row), the last one too (a column). Symbolic sizes count as their
     largest. Halves are rounded once. Raises BadArgument, ShapeMismatch.
     """
+    values = as_values("multi_dot", values)
     ranks = [tensor(one, "multi_dot").ndim for one in values]
     fits = all(rank in (1, 2) for rank in ranks) and all(rank == 2 for rank in ranks[1:-1])
     if len(ranks) < 2 or not fits:

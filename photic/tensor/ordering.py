@@ -23,7 +23,16 @@ from photic.tensor.indexing import looked_up, take_along_axis
 from photic.tensor.keys import key_bits, last_key, order_key
 from photic.tensor.primitive import less, masked, mod, negated, reduced, where
 from photic.tensor.running import SUM, padded, running
-from photic.tensor.shapes import concat, expand_dims, moveaxis, moved, ravel, reshape, window
+from photic.tensor.shapes import (
+    as_values,
+    concat,
+    expand_dims,
+    moveaxis,
+    moved,
+    ravel,
+    reshape,
+    window,
+)
 from photic.tensor.tensor import Tensor, Value, expanded, number, size_value, tensor
 
 SHORT = 512  # places: up to so many, comparing each with each is less work than passes
@@ -287,9 +296,8 @@ def lexsort(keys: Sequence[Value], axis: int = -1) -> Tensor:
 
     Keys have one shape. BadArgument for none.
     """
-    if not len(keys):
-        raise BadArgument(op="lexsort", argument="keys", given="none", expected="one or more")
-    order = argsort(keys[0], axis)
-    for key in keys[1:]:
+    first, *others = as_values("lexsort", keys)
+    order = argsort(first, axis)
+    for key in others:
         order = take_along_axis(order, argsort(take_along_axis(key, order, axis), axis), axis)
     return order

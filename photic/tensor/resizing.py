@@ -217,14 +217,15 @@ def resize(
     named(op, "mode", mode, dict.fromkeys(("nearest", LINEAR, CUBIC)))
     named(op, "coordinates", coordinates, COORDINATES)
     named(op, "rounding", rounding, ROUNDINGS)
-    places = checked_axes(op, None if axes is None else list(axes), value.ndim)
-    counts = {len(one) for one in (sizes, scales, roi) if one is not None}
+    places = checked_axes(op, axes, value.ndim)
+    counts = {len(as_many(one)) for one in (sizes, scales, roi) if one is not None}
     if counts - {len(places)} or (sizes is None and scales is None):
         expected = f"{len(places)} of them, or as many scales"
         raise BadArgument(op=op, argument="sizes", given=sizes, expected=expected)
     extents = [value.shape[axis] for axis in places]
-    apart = None if scales is None else _scales(op, scales)
-    made = _planned(op, extents, sizes, apart, keeps_scale=True)
+    apart = None if scales is None else _scales(op, as_many(scales))
+    given = None if sizes is None else as_many(sizes)
+    made = _planned(op, extents, given, apart, keeps_scale=True)
     if roi is not None:
         crops = [(simplest_fraction(first), simplest_fraction(last)) for first, last in roi]
         made = [replace(one, crop=crop) for one, crop in zip(made, crops)]

@@ -15,6 +15,7 @@ from typing import TypeAlias
 from photic.base.errors import BadArgument, ShapeMismatch
 from photic.ir.dim import Dim
 from photic.ir.dtype import INT64, DType
+from photic.tensor.axes import as_sizes
 from photic.tensor.compare import clip
 from photic.tensor.creation import counted
 from photic.tensor.indexing import looked_up, merged
@@ -198,6 +199,7 @@ def affine_grid(theta: Value, size: Sequence[Dim], align_corners: bool = False) 
     (batch, *out, r). Halves are computed in float32 and rounded once. ShapeMismatch, BadArgument.
     """
     op, given = "affine_grid", as_float(theta, "affine_grid")
+    size = as_sizes(op, "size", size)
     rank = len(size) - CHANNEL_AXES
     if rank < 1:
         raise BadArgument(op=op, argument="size", given=size, expected="(batch, channels, *sizes)")

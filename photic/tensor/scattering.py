@@ -19,7 +19,7 @@ from photic.ir.dim import Dim, Int
 from photic.ir.dtype import BOOL, INT64, DType
 from photic.ir.view import Shape
 from photic.tensor.arithmetic import divide, floor_divide
-from photic.tensor.axes import checked_axis
+from photic.tensor.axes import checked_axis, is_many
 from photic.tensor.brackets import Entry, walked
 from photic.tensor.compare import equal, maximum, reversed_order
 from photic.tensor.creation import counted
@@ -355,6 +355,9 @@ def index_put(
     ShapeMismatch, SizeOfMask.
     """
     value, new = tensor(x, "index_put"), tensor(values, "index_put")
+    if not is_many(indices):
+        expected = "a sequence of what stands in brackets"
+        raise BadArgument(op="index_put", argument="indices", given=indices, expected=expected)
     entries = [slice(None) if one is None else one for one in indices]
     if len(entries) == 1 and _is_open_mask(entries[0]) and new.ndim == 0:
         mask = tensor(entries[0])  # type: ignore[arg-type]

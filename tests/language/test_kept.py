@@ -11,6 +11,7 @@ import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ from photic.storage import files
 from photic.storage.record import Record
 from photic.storage.records import RECORDS_FILE, Records
 from photic.tensor import kept
-from photic.tensor.kept import kept_program, own_code, remade_program
+from photic.tensor.kept import Making, Shelf, kept_program, own_code, remade_program
 
 HANG_SECONDS = 120.0
 FILLING_BYTES = 4096
@@ -192,6 +193,47 @@ def test_a_damaged_note_only_costs_a_compilation(cache: Path, text: bytes) -> No
     folder.with_name(folder.name + kept.NOTE_SUFFIX).write_bytes(text)
     assert answer(make) == answer(make) == [3.0] * 4
     assert make.times == 2
+
+
+# --- texts, variants, shelves ---------------------------------------------------------------
+
+
+def made(make: Maker, model: str = "m", **given: Any) -> str:
+    """The text of a program that is kept with the model's name."""
+    making = Making((model,), "c", lambda: (make(), f"of {model}\n"), **given)
+    program, text = kept.kept(making, silent)
+    assert program(x=np.ones(4, np.float32))["y"].tolist() == [3.0] * 4
+    return text
+
+
+def test_a_text_is_kept_with_its_program() -> None:
+    make = Maker()
+    assert made(make) == made(make) == "of m\n"
+    assert make.times == 1
+
+
+def test_a_variant_of_a_model_has_a_program_of_its_own() -> None:
+    make = Maker()
+    for _ in range(2):
+        for variant in ((), ("a",), ("b",)):
+            made(make, variant=variant, shelf=Shelf("s.", 3))
+    assert make.times == 3
+
+
+def test_a_shelf_keeps_so_many_programs_of_a_model_and_so_many_bytes_of_all(cache: Path) -> None:
+    make = Maker()
+    answer(make)
+    for shelf, count in ((Shelf("s.", 2), 5), (Shelf("s.", 2, most_bytes=0), 2)):
+        for number in range(6):
+            made(make, f"model {number // 3}", variant=(str(number),), shelf=shelf)
+            time.sleep(0.02)  # the clocks of file systems are coarse
+        assert len(programs(cache)) == count
+
+
+def test_a_model_that_changed_while_it_was_compiled_is_not_kept(cache: Path) -> None:
+    make = Maker()
+    assert made(make, is_same=lambda: False) == "of m\n"
+    assert programs(cache) == []
 
 
 # --- damage ---------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 MOST_DEVICES = 2  # that tests open
 # not optimised: a program of a few functions would take half a minute
 FLAGS = ("-x", "c++", "-std=c++17", "-O0", "-fno-exceptions", "-fno-rtti")
-KERNEL = re.compile(r'^extern "C" __global__ void \S+ (\w+)\(', re.MULTILINE)
+KERNEL = re.compile(r'^extern "C" __global__ void \w+\(.*?\) (\w+)\(', re.MULTILINE)
 RUN = """
 extern "C" void run_{name}(void **given, unsigned groups, unsigned group, int backwards) {{
   photic_run({name}, given, groups, group, backwards);

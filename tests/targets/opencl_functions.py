@@ -13,7 +13,7 @@ from numerics_library import NUMPY, SIGNATURES, functions_for
 
 from photic.targets.c.numerics import LANES
 from photic.targets.opencl.device import DRIVEN, compiled
-from photic.targets.opencl.dialect import DIALECT, HEAD
+from photic.targets.opencl.dialect import DIALECT, HEAD, spelled
 
 COUNT = 4096
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5, 2.0**31, 2.0**63, -(2.0**63), 3e5]
@@ -76,7 +76,7 @@ def kernel(lanes: int) -> Any:
     cases = "\n".join(case(number, one, lanes) for number, one in enumerate(functions()))
     made = DIALECT.prelude(frozenset(needs))
     text = "\n".join([HEAD, made, KERNEL.format(lanes=lanes, cases=cases)])
-    return DRIVEN.opened().cl.Kernel(compiled(DRIVEN.opened(), text), "run")
+    return DRIVEN.opened().cl.Kernel(compiled(DRIVEN.opened(), spelled(text)), "run")
 
 
 def apply(number: int, lanes: int, arrays: list[np.ndarray]) -> np.ndarray:

@@ -25,12 +25,12 @@ from bench.workloads import WORKLOADS, Workload, inputs_of, naive_attention
 from photic.cli.main import app
 from photic.cli.targets_check import CHECKS, Check, faults_of
 from photic.ir.dtype import FLOAT32
-from photic.targets import driver
-from photic.targets.binaries import Refused
+from photic.targets import driver, launches
 from photic.targets.cuda import compiler, device
 from photic.targets.cuda.device import CUDA, DRIVEN, TARGET
 from photic.targets.cuda.errors import CudaFailed, CudaMissing, CudaRefused
 from photic.targets.errors import LoadRefused, TooLarge
+from photic.targets.kernel_files import Refused
 from photic.targets.measure import Slot, Trial
 from photic.targets.registry import target_named
 
@@ -130,7 +130,7 @@ def test_scratch_that_would_not_fit_is_shared_by_turns(
     assert program.artifact.scratch_bytes > 0
     given = {"x": normal(640, 64), "w": normal(48, 64)}
     whole = program(**given)["y"]
-    monkeypatch.setattr(driver, "SCRATCH_BYTES", 1)  # one group at a time
+    monkeypatch.setattr(launches, "SCRATCH_BYTES", 1)  # one group at a time
     again = compiled({"y": x @ ph.transpose(w)})(**given)["y"]
     assert np.array_equal(whole, again)
 

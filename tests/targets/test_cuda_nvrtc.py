@@ -111,6 +111,7 @@ def smollm2() -> Graph:
 
 @pytest.mark.model
 @pytest.mark.parametrize("architecture", MACHINES)
-def test_every_kernel_of_smollm2_compiles(architecture: str) -> None:
+def test_every_kernel_of_smollm2_compiles_without_spills(architecture: str) -> None:
     found = resources(text_of(smollm2(), architecture), architecture)
-    assert len(found) > 10 and all(one.registers <= MOST_REGISTERS for one in found)
+    assert len(found) > 10
+    require_no_spills(found)

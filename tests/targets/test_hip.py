@@ -22,11 +22,11 @@ import photic as ph
 from bench.workloads import matmul
 from photic.cli.main import app
 from photic.cli.targets_check import CHECKS, Check, faults_of
-from photic.targets.binaries import Refused
 from photic.targets.hip import compiler, device
 from photic.targets.hip.device import DRIVEN, HIP, TARGET
 from photic.targets.hip.dialect import DIALECT
 from photic.targets.hip.errors import HipMissing, HipRefused
+from photic.targets.kernel_files import Refused
 from photic.targets.measure import Trial
 from photic.targets.registry import target_named
 

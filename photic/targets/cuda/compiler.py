@@ -13,8 +13,9 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-from photic.targets.binaries import Refused, Resources
+from photic.targets.binaries import Resources
 from photic.targets.cuda.errors import CudaFailed, CudaMissing
+from photic.targets.kernel_files import Refused
 
 SYSTEM_NAMES = ("libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12")
 REFUSED = 6  # NVRTC_ERROR_COMPILATION

@@ -13,9 +13,12 @@ from photic.targets.driver import GROUP
 from photic.targets.lanes import LANES, prelude_of
 from photic.targets.launches import Spelling, entry_source
 
+# One block of a multiprocessor is enough: for more at once the compiler rather spills.
+BOUNDS = f"__launch_bounds__({GROUP}, 1)"
+
 assert __package__
 SPELLING = Spelling(
-    head=f'extern "C" __global__ void __launch_bounds__({GROUP})',
+    head=f'extern "C" __global__ void {BOUNDS}',
     inner="INLINE void",
     memory="char *",
     parameter="char *restrict p{k}",

@@ -12,8 +12,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from photic.targets.binaries import Refused, Resources
+from photic.targets.binaries import Resources
 from photic.targets.c.toolchain import COMPILE_SECONDS, compiler_identity
+from photic.targets.kernel_files import Refused
 
 OPTIONS: tuple[str, ...] = (
     *("-x", "hip", "-std=c++17", "-O3", "--cuda-device-only", "-nogpulib", "-nogpuinc", "-w"),

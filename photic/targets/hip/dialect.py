@@ -17,7 +17,7 @@ HEAD = """\
 #ifdef __HIP__
 #pragma clang force_cuda_host_device begin
 #define __global__ __attribute__((global))
-#define __launch_bounds__(most) __attribute__((amdgpu_flat_work_group_size(1, most)))
+#define __launch_bounds__(most, least) __attribute__((amdgpu_flat_work_group_size(1, most)))
 #endif
 #define __fmaf_rn __builtin_fmaf
 #define __fma_rn __builtin_fma

@@ -8,16 +8,15 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from photic.targets.binaries import built, machine_of, parts_of
+from photic.targets.binaries import machine_of
 from photic.targets.devices import Driven
+from photic.targets.kernel_files import SHOWN_CHARACTERS, built, parts_of
 from photic.targets.launches import parted, plan_of
 from photic.targets.metal.dialect import DIALECT, MOST_BUFFERS, spelled
 from photic.targets.metal.errors import MetalFailed, MetalLacks, MetalMissing, MetalRefused
 from photic.targets.metal.facts import L2_BYTES, UNITS, Opened, names, opened
 from photic.targets.metal.queue import Queue
 from photic.targets.session import Loaded
-
-SHOWN_CHARACTERS = 4000
 
 
 def build(device: Opened, source: str) -> Path:

@@ -12,12 +12,12 @@ from typing import Any
 
 from photic.targets.arrays import memory_at
 from photic.targets.errors import TooLarge
+from photic.targets.launches import groups_of
 from photic.targets.metal.errors import MetalFailed
 from photic.targets.metal.facts import Opened
 
 GROUP = 64  # work-items of a threadgroup: two SIMD groups
 MOST_GROUPS = 2**25  # work-items are counted in 32 bits
-SCRATCH_BYTES = 2**28  # of all work-items together; items take turns where this is not enough
 SHARED = 0  # MTLResourceStorageModeShared
 
 
@@ -86,8 +86,7 @@ class Queue:
         return Kernel(pipeline, [None] * count)
 
     def groups(self, total: int, work: int, scratch: int) -> int:
-        groups = min(-(-total // GROUP), MOST_GROUPS)
-        return min(groups, max(1, SCRATCH_BYTES // (scratch * GROUP))) if scratch else groups
+        return groups_of(total, GROUP, scratch, MOST_GROUPS)
 
     def put(self, memory: Memory, address: int, count: int) -> None:
         self.finish()

@@ -6,16 +6,14 @@ Threads call at once, each with a session; what a call needs on the device is ke
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from photic.storage.files import cache_folder, write_atomic
 from photic.targets.devices import Driven
-from photic.targets.errors import LoadRefused
-from photic.targets.launches import parted, plan_of
+from photic.targets.kernel_files import built, parts_of
+from photic.targets.launches import plan_of
 from photic.targets.opencl.dialect import DIALECT, spelled
 from photic.targets.opencl.errors import OpenclFailed, OpenclLacks, OpenclMissing, OpenclRefused
 from photic.targets.opencl.facts import Facts, Opened, facts_key, machine, names, opened
@@ -25,19 +23,15 @@ from photic.targets.session import Loaded
 
 def build(device: Opened, source: str) -> Path:
     """The file that a program's text is kept in. Raises NoSpace, FileUnwritable."""
-    name = hashlib.sha256(source.encode()).hexdigest()
-    path = cache_folder("kernels") / f"{name}.cl"
-    if not path.exists():
-        write_atomic(path, source.encode())
-    return path
+    return built(
+        source, ["opencl"], lambda text: spelled(text).encode(), ("cl", "cl"), OpenclRefused
+    )
 
 
 def load(device: Opened, path: Path) -> Loaded:
     """The driver compiles. Raises OpenclLacks, OpenclRefused, LoadRefused."""
-    source = path.read_text(encoding="utf-8")
-    if hashlib.sha256(source.encode()).hexdigest() != path.stem:
-        raise LoadRefused(path=path, problem="the file is not the one that was written")
-    text, plan = parted(source)
+    plan, code = parts_of(path)
+    text = code.decode()
     if not device.facts.doubles and "f64x" in text:
         raise OpenclLacks(device=device.facts.device, given="float64 with subnormals")
     try:
@@ -49,10 +43,10 @@ def load(device: Opened, path: Path) -> Loaded:
 
 
 def compiled(device: Opened, text: str) -> Any:
-    """The driver's program of a text; raises what pyopencl raises."""
+    """The driver's program of a spelled text; raises what pyopencl raises."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what a compiler says beside errors
-        made = device.cl.Program(device.context, spelled(text))
+        made = device.cl.Program(device.context, text)
         return made.build(_options(device.facts), cache_dir=False)
 
 

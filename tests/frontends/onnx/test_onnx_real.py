@@ -250,7 +250,7 @@ def test_one_program_takes_the_sizes_that_a_real_model_leaves_open(case: Case) -
     ours = session_of(data, case.dims)
     for feeds in case.others():
         require_equal(peer_outputs(data, feeds), our_outputs(ours, feeds))
-    assert len(ours._first) == 1
+    assert len(ours._chains) == 1
 
 
 def test_a_face_is_found() -> None:

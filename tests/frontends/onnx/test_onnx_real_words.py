@@ -86,7 +86,7 @@ def test_a_stretch_of_speech_in_one_call() -> None:
     for count in (7, 30):
         feeds = stretch(count)
         require_equal(peer_outputs(data, feeds), our_outputs(session, feeds))
-    assert len(session._first) == 1
+    assert len(session._chains) == 1
 
 
 def test_several_voices_in_one_call() -> None:

@@ -114,4 +114,4 @@ def test_a_session_with_ranges_makes_one_program_for_all_sizes() -> None:
     for n in (1, 3, 4):
         (y,) = ours.run(None, {"x": -np.ones(n, np.float32)})
         assert y.tolist() == [1] * n
-    assert len(ours._first) == 1
+    assert len(ours._chains) == 1
