@@ -33,7 +33,7 @@ from photic.forms.nest_text import print_nest
 from photic.loops.plan import best_known
 from photic.search.cost import seconds as predicted_seconds
 from photic.search.space import Candidate, build, space_of
-from photic.search.tree import Draw, Drawn, Tree
+from photic.search.tree import Draw, Drawn
 from photic.search.work import Work
 from photic.storage.files import write_atomic
 from photic.targets.measure import Outcome, Timed, Trial, Unsteady, measure, ratio
@@ -41,7 +41,7 @@ from photic.targets.process import Remote
 from photic.targets.registry import Target, target_named
 from photic.tensor.compiling import graph_of
 from photic.tuning.candidate import is_small
-from photic.tuning.drawing import Proposer, drawing
+from photic.tuning.drawing import Proposer, drawing, tree_search
 from photic.tuning.partition import partition
 from photic.tuning.trial import called, meaning_of, source_of, trial_of
 
@@ -71,10 +71,10 @@ class Shuffled:
 
 
 METHODS: dict[str, Callable[[random.Random], Proposer]] = {
-    "tree": Tree,
+    "tree": tree_search,
     "blind": Blind,
     "mutation": Mutation,
-    "shuffled": lambda rng: Shuffled(Tree(rng), random.Random(rng.random())),
+    "shuffled": lambda rng: Shuffled(tree_search(rng), random.Random(rng.random())),
 }
 
 

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from photic.forms.rounding import unrounded
 from photic.ir import index as form
-from photic.ir.dim import Dim, Var, bounds, product, substitute, var
+from photic.ir.dim import Dim, Var, bounds, mod, product, substitute, var
 from photic.ir.index import Buffer, Expr, Store
 from photic.ir.nest import Fit, Lanes, Loop, LoopKind, Nest, Part, Tile
 from photic.ir.program import ROW_MAJOR, Function, Layout
@@ -172,8 +172,7 @@ def _staged(
 
 def _has_pairs(buffer: Buffer) -> bool:
     """True for half numbers of which there is an even number along the last reduction."""
-    count = buffer.shape[-2]
-    return buffer.dtype.is_half and isinstance(count, int) and count % 2 == 0
+    return buffer.dtype.is_half and mod(buffer.shape[-2], 2) == 0
 
 
 def _fitted(

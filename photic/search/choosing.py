@@ -24,7 +24,7 @@ def weights(key: str, options: Sequence[str]) -> list[float]:
         return [shares[kind] / kinds.count(kind) for kind in kinds]
     if key.startswith("tile "):
         return [SIZES.get(one, 1.0) for one in options]
-    if key.endswith((" lanes", " register tile", " values")):  # the best known come first
+    if key.endswith((" lanes", " register tile", " order", " values")):  # the best known come first
         return [1 / (1 + number) for number in range(len(options))]
     return [1.0] * len(options)
 

@@ -4,7 +4,7 @@ Choices met in the same order form a tree; half of the draws walk it by UCT, and
 or as one of the best so far did; the other half are one of the best with some choices made again.
 Every draw is rewarded by the cost model's prediction, one that was measured by its time. Several
 candidates are drawn a proposal into a pool, from which the best predicted is taken. Same seed, same
-proposals as long as the measured times are the same.
+proposals as long as the measured times are the same. The caller may have some drawn first.
 """
 
 from __future__ import annotations
@@ -82,6 +82,7 @@ class Tree:
     """Monte Carlo tree search over the choices."""
 
     rng: random.Random
+    firsts: Iterator[Choose] = field(default_factory=lambda: iter(()))  # before all walks
     pool: Pool = field(default_factory=Pool)
     nodes: dict[Trail, _Node] = field(default_factory=dict)
     best: dict[Trail, float] = field(default_factory=dict)
@@ -103,7 +104,7 @@ class Tree:
                 self._keep(drawn.trail, off * drawn.predicted_seconds)
             return drawn
 
-        return self.pool.take(rewarded, self._walk)
+        return self.pool.take(rewarded, lambda: next(self.firsts, None) or self._walk())
 
     def _keep(self, trail: Trail, seconds: float) -> None:
         """Note the time of a way, measured or expected; only the best stay."""

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
 from typing import Protocol
 
-from photic.search.choosing import Choose
-from photic.search.tree import Draw, Drawn
+from photic.search.choosing import Choose, weights
+from photic.search.tree import Draw, Drawn, Tree
+
+MOST_LIKELY = 96  # candidates that are drawn before a search begins to choose
 
 
 class Proposer(Protocol):
@@ -17,6 +22,53 @@ class Proposer(Protocol):
 
     def learn(self, drawn: Drawn, seconds: float) -> None:
         """A measured time (infinite for a candidate that is wrong or does not run)."""
+
+
+@dataclass(slots=True)
+class Likely:
+    """The likeliest candidates: each way where nothing tells options apart, else the likeliest.
+
+    An iterator over answers, each of which is for one candidate; ``most`` in all. With ``shares``,
+    a plan goes on with a loop around all statements where there is one.
+    """
+
+    most: int
+    shares: bool
+    digits: list[tuple[int, int]] = field(default_factory=list)  # options taken, and how many
+    used: int = 0  # digits of the last candidate
+
+    def __iter__(self) -> Iterator[Choose]:
+        for number in range(self.most):
+            if number and not self._advance():
+                return
+            self.used = 0
+            yield self._answer
+
+    def _answer(self, key: str, options: Sequence[str]) -> int:
+        if self.shares and key.startswith("plan"):
+            tiles = (number for number, one in enumerate(options) if one.startswith("Tile"))
+            return next(tiles, 0)
+        likely = weights(key, options)
+        if len(options) == 1 or min(likely) < max(likely):
+            return likely.index(max(likely))
+        self.digits[self.used :] = self.digits[self.used :] or [(0, len(options))]
+        self.used += 1
+        return self.digits[self.used - 1][0]
+
+    def _advance(self) -> bool:
+        """The next number; False after the last."""
+        del self.digits[self.used :]
+        while self.digits:
+            taken, count = self.digits.pop()
+            if taken + 1 < count:
+                self.digits.append((taken + 1, count))
+                return True
+        return False
+
+
+def tree_search(rng: random.Random) -> Tree:
+    """The search's own proposer."""
+    return Tree(rng, chain(Likely(MOST_LIKELY, True), Likely(MOST_LIKELY, False)))
 
 
 def recording(choose: Choose, taken: list[tuple[str, str]]) -> Choose:

@@ -37,7 +37,7 @@ from photic.search.space import (
     most_bytes,
     space_of,
 )
-from photic.search.tree import Draw, Drawn, Tree
+from photic.search.tree import Draw, Drawn
 from photic.search.work import Work
 from photic.storage.files import cache_folder, reading_folders
 from photic.storage.making import Grown, Tried
@@ -48,7 +48,7 @@ from photic.targets.process import Remote
 from photic.targets.registry import Target
 from photic.tuning import tried
 from photic.tuning.candidate import is_small
-from photic.tuning.drawing import Proposer, drawing
+from photic.tuning.drawing import Proposer, drawing, tree_search
 from photic.tuning.growth import growth
 from photic.tuning.partition import Group, partition, symbols_of
 from photic.tuning.proof import rules_of
@@ -83,7 +83,7 @@ class Options:
     seed: int
     without: tuple[str, ...]
     records: Records
-    propose: Callable[[random.Random], Proposer] = Tree
+    propose: Callable[[random.Random], Proposer] = tree_search
 
 
 def open_records(seconds: float) -> Records:
