@@ -1,10 +1,12 @@
 """One device: every kind of kernel against float64, its speed, and what the device can do at most.
 
-    python bench/gpu_device.py --target cuda [--search 10] [--only softmax ...] [--json FILE]
+    python bench/gpu_device.py --target cuda [--search 10] [--only softmax ...]
+        [--model smollm2-135m] [--json FILE]
 
 Each workload is compiled for the target, run on random numbers and compared with the evaluator in
 float64: ``error`` is a part of the largest number. ``milliseconds`` are of launches alone, by many
-in a row; what lies on the device stays there. Beside matmul and attention stand torch's own where
+in a row; what lies on the device stays there. A language model's rows are tokens a second of a
+prompt and of what follows it. Beside matmul and attention stand torch's own where
 torch finds the same device (CUDA or ROCm). "copy" counts bytes read and written. The script has not
 run on a GPU yet, for want of one; it runs on any target that a program on the host drives (opencl).
 """
@@ -22,13 +24,18 @@ import numpy as np
 from workloads import WORKLOADS, Workload, inputs_of
 
 import photic as ph
+from photic.base.settings import override_setting
+from photic.cli.bench_llm import GENERATED_TOKENS, PROMPT_TOKENS, TEXT
+from photic.cli.bench_llm_runs import Task, own, race
 from photic.forms.eval import evaluate
+from photic.language.session import open_session
 from photic.targets.registry import target_named
 from photic.targets.session import Loaded, Session
 from photic.tensor.compiling import graph_of
 
 TARGETS = ("cuda", "hip", "metal", "opencl")
 COPIED = 1 << 26  # numbers
+RUNS = 3  # of a language model, after one that does not count
 SAMPLES, LEAST_SECONDS = 5, 0.02  # the fastest of so many; what one takes at least
 MATMUL = 4096  # rows of the matrices that the ceiling of products is taken with
 MILLISECONDS, GIGA, TERA = 1e3, 1e9, 1e12
@@ -124,12 +131,26 @@ def ceilings(target: str) -> list[common.Figure]:
     return found
 
 
+def language(model: str, target: str) -> list[common.Figure]:
+    """How fast a language model reads and writes on the target."""
+    override_setting("target", target)
+    session = open_session(model, context=None, progress=lambda *_: None)
+    ids = np.random.default_rng(0).integers(0, session.config.vocabulary, PROMPT_TOKENS)
+    beginning = session.tokens(TEXT, system=None, raw=True)
+    task = Task(tuple(ids.tolist()), tuple(beginning), GENERATED_TOKENS)
+    found = race([own("photic", session, ph.__version__)], task, RUNS)
+    return [
+        {"workload": f"{model} {one.test}", "rate": one.mean, "unit": "tokens/s"} for one in found
+    ]
+
+
 def main() -> None:
     """Check, measure, print, write JSON where asked."""
     parser = common.parser(__doc__ or "")
     parser.add_argument("--target", choices=TARGETS, default="cuda")
     parser.add_argument("--search", type=float, default=0.0, help="seconds for each workload")
     parser.add_argument("--only", metavar="NAME", nargs="*", default=[], help="these workloads")
+    parser.add_argument("--model", default="", help="a language model too: smollm2-135m")
     arguments = parser.parse_args()
     print(target_named(arguments.target).facts(), file=sys.stderr)
     found = [] if arguments.only else ceilings(arguments.target)
@@ -137,6 +158,7 @@ def main() -> None:
         if not arguments.only or one.name in arguments.only:
             found.append(row(one, arguments.target, arguments.search))
             print(found[-1], file=sys.stderr, flush=True)
+    found += language(arguments.model, arguments.target) if arguments.model else []
     common.report(found, arguments.json)
 
 

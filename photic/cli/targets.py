@@ -18,7 +18,10 @@ from photic.cli.ending import Ending, endings
 
 def targets(
     check: Annotated[
-        str, typer.Option(metavar="NAME", help="Compile and run a few programs on this target.")
+        str,
+        typer.Option(
+            metavar="NAME[:DEVICE]", help="Compile and run a few programs on this target."
+        ),
     ] = "",
 ) -> None:
     """List the targets and what they found here.
@@ -40,10 +43,12 @@ def targets(
 
 def _check(name: str) -> None:
     """A line for each check; exit code 1 if one failed."""
+    from photic.cli.options import use_target
     from photic.cli.targets_check import faults_of
     from photic.targets.registry import target_named
 
     faults = 0
+    use_target(name if ":" in name else "")
     for what, problem in faults_of(target_named(name)):
         print(f"{name}: {what}: {problem or 'right'}", flush=True)
         faults += bool(problem)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from photic.cli import targets_check
 from photic.cli.main import app
 
 runner = CliRunner()
@@ -74,6 +75,14 @@ def test_a_program_runs_on_the_target_that_it_was_compiled_for(graph: Path) -> N
         assert np.load(y).tolist() == [0.0, 2.0, 4.0, 6.0]
     result = runner.invoke(app, ran(program, "--target", "c"))
     assert result.exit_code == 2 and "was compiled for opencl" in result.stderr
+
+
+def test_the_self_test_runs_on_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyopencl", reason="pyopencl is not installed: pip install '.[opencl]'")
+    monkeypatch.setattr(targets_check, "CHECKS", targets_check.CHECKS[:1])
+    result = runner.invoke(app, ["targets", "--check", "opencl:0"])
+    assert result.stdout == "opencl:0: one rounding for each operation: right\n"
+    assert "P509" in runner.invoke(app, ["targets", "--check", "opencl:9"]).stderr
 
 
 def test_of_two_devices_one_is_chosen_by_a_part_of_its_name(graph: Path) -> None:
