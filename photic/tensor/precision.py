@@ -6,11 +6,12 @@ is off by at most 2^-8 of the sum of their absolute values, beside float32's own
 ``narrowed`` lets the planner of a target leave such a rounding out where it would cost time.
 
 A product of matrices is a float32 sum over one axis, long enough for matrix instructions, in which
-each operand is used again and again along another axis. Elsewhere nothing is rounded.
+each operand is used again and again along other axes. Elsewhere nothing is rounded.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from photic.forms.constants import evaluate_constants, replaced
@@ -77,9 +78,8 @@ def _moves(value: Operand, axis: int) -> bool:
 
 
 def _reuse(value: Operand) -> int:
-    """How often each element is seen along the largest axis that does not move it."""
-    still = [bounds(n)[1] for k, n in enumerate(value.shape) if not _moves(value, k)]
-    return max(still, default=1)
+    """How often each element is seen along the axes that do not move it."""
+    return math.prod(bounds(n)[1] for k, n in enumerate(value.shape) if not _moves(value, k))
 
 
 def _variable(value: Operand, axis: int) -> Var:

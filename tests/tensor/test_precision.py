@@ -80,6 +80,25 @@ def test_what_gains_no_time_is_not_rounded(make: Callable[[], ph.Tensor]) -> Non
     assert halves(make()) == 0
 
 
+def test_a_convolution_over_a_small_image_is_rounded_as_its_weights_serve_every_pixel() -> None:
+    x, w = ph.input("x", (1, 64, 7, 7)), ph.input("w", (64, 64, 1, 1))
+    assert halves(ph.conv2d(x, w)) == 2
+
+
+def test_what_follows_a_product_may_choose_by_the_row_where_rows_are_left_over() -> None:
+    """The last tile of rows is smaller, and only the sum of both ends lies inside."""
+    x, first = ph.input("x", (257, 384)), ph.input("first", (1, 384))
+    w, rest = drawn(384, 384), ph.input("rest", (384, 16, 16))
+    y = ph.concatenate([first, (rest + 1).reshape(384, 256).T], 0) + x @ ph.constant(w)
+    program = ph.compile(y, search=0, precision="bf16")
+    given = {"x": drawn(257, 384), "first": drawn(1, 384), "rest": drawn(384, 16, 16)}
+    wide = {name: one.astype(np.float64) for name, one in given.items()}
+    added = np.concatenate([wide["first"], wide["rest"].reshape(384, 256).T + 1])
+    error = np.abs(program(**given)["output"] - (added + wide["x"] @ w.astype(np.float64)))
+    scale = np.abs(wide["x"]) @ np.abs(w.astype(np.float64))
+    assert (error <= BOUND * scale + SUMMING * (scale + np.abs(added))).all()
+
+
 def test_quantised_weights_are_not_rounded_where_rows_are_few() -> None:
     """They are unpacked on the way, and rounding them would cost time only."""
     rows = ph.dim("rows", 1, 64)

@@ -21,7 +21,19 @@ from photic.codegen.tile import print_tile
 from photic.codegen.words import Words, dim_text
 from photic.forms.layout import offset
 from photic.ir import index as form
-from photic.ir.dim import Atom, Dim, Var, bounds, coefficient_of, mod, substitute, var, variables
+from photic.ir.dim import (
+    Atom,
+    Dim,
+    Var,
+    at_most,
+    bounds,
+    coefficient_of,
+    is_within,
+    mod,
+    substitute,
+    var,
+    variables,
+)
 from photic.ir.dim import product as product_of
 from photic.ir.dtype import BFLOAT16, FLOAT32
 from photic.ir.index import Access, Buffer, Expr, Order, Over, Store
@@ -127,8 +139,22 @@ def _product(expr: Expr, lanes: Var) -> _Product | None:
     row, column = (loads[across.index(one)] for one in (False, True))
     assert row is not None and column is not None
     assert isinstance(row.attribute, Access) and isinstance(column.attribute, Access)
-    is_safe = all(form.is_in_range(one) for one in (row, column))
+    is_safe = all(map(_is_in_range, (row.attribute, column.attribute)))
     return _Product(expr, axes, terms, row.attribute, column.attribute, is_safe)
+
+
+def _is_in_range(access: Access) -> bool:
+    """True if every index is provably inside, also where one variable ends where another says."""
+    return all(map(_is_within, access.index, access.buffer.shape))
+
+
+def _is_within(index: Dim, extent: Dim) -> bool:
+    ends = [one for one in variables(index) if variables(one.extent)]
+    steps = [coefficient_of(index, one) for one in ends]
+    if not all(isinstance(one, int) and one > 0 for one in steps):
+        return is_within(index, extent)
+    last = substitute(index, {one: one.extent - 1 for one in ends})
+    return at_most(0, index) and at_most(last + 1, extent)
 
 
 def _widened(value: Expr) -> Expr | None:
