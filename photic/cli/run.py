@@ -80,7 +80,7 @@ def run_model(
     input: Inputs = None,
     output: Outputs = None,
 ) -> None:
-    """Answer a prompt with a language model, or run another model or program.
+    """Answer a prompt, or run a saved program or an ONNX model.
 
     The model is fetched and compiled on first use, and kept for the next time. Only the answer
     goes to stdout. Unless --search asks for it, nothing is searched: the kernels are those that
