@@ -2,9 +2,9 @@
 
 One program takes token ids of any number up to ``chunk`` and the count of tokens already in the
 cache, and gives the logits of the last one, or none for ``answers`` 0: a prompt's other chunks need
-none. The caches are states, written in place. Layers with a
-window keep a ring of rows (``caches.py``) where that is less than the context: then a call must not
-pass the ring's end, and gives nan if it does.
+none. The caches are states, written in place. Layers with a window keep a ring of rows
+(``caches.py``) where that is less than the context: then a call must not pass the ring's end, and
+gives nan if it does.
 
 Linear layers may have biases. Every tensor of the file is used, or the file is refused.
 ``build_training`` is the same model without caches, for the logits of every token.

@@ -114,7 +114,9 @@ def kept(making: Making, progress: Progress) -> tuple[Program, str]:
     progress("compile", 0, 0)
     with locked(folder / f".lock-{name[-1]}", LOCK_SECONDS):
         found = _found(name)  # another process may have been faster
-        return found if found is not None else _keep(folder, making, *_made(making, progress))
+        return (
+            found if found is not None else _keep(folder / name, making, *_made(making, progress))
+        )
 
 
 def remade(making: Making, progress: Progress) -> tuple[Program, str]:
@@ -123,8 +125,9 @@ def remade(making: Making, progress: Progress) -> tuple[Program, str]:
     folder = _folder()
     if folder is None:
         return found
-    with locked(folder / f".lock-{_name(making)[-1]}", LOCK_SECONDS):
-        return _keep(folder, making, found, keys)
+    name = _name(making)
+    with locked(folder / f".lock-{name[-1]}", LOCK_SECONDS):
+        return _keep(folder / name, making, found, keys)
 
 
 def _folder() -> Path | None:
@@ -137,20 +140,19 @@ def _folder() -> Path | None:
 
 
 def _keep(
-    folder: Path, making: Making, found: tuple[Program, str], keys: Sequence[str]
+    place: Path, making: Making, found: tuple[Program, str], keys: Sequence[str]
 ) -> tuple[Program, str]:
     """The program, now kept. The note comes last: without it the program is not used."""
     if not making.is_same():
         emit("files", "model changed while it was compiled")
         return found
     program, text = found
-    name = _name(making)
     try:
-        program.save(folder / name)
-        write_atomic(folder / f"{name}{NOTE_SUFFIX}", _note(keys, text).encode())
+        program.save(place)
+        write_atomic(place.with_name(place.name + NOTE_SUFFIX), _note(keys, text).encode())
     except (NoSpace, FileUnwritable) as error:
         _warn(error)
-    _forget_older(folder, name, making.shelf)
+    _forget_older(place.parent, place.name, making.shelf)
     return found
 
 

@@ -15,7 +15,7 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Collection, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -129,7 +129,7 @@ class Program:
         lent = {} if self._place is None else lent_inputs(self._place, given)
         arrays, sizes = self._accepted(given, lent)
         outputs = self._outputs(sizes)
-        self._call(arrays, outputs, sizes, self._slots(lent))
+        self._run(arrays, outputs, sizes, self._slots(lent))
         return outputs
 
     def on_device(self, /, **given: object) -> dict[str, DeviceArray]:
@@ -150,7 +150,7 @@ class Program:
         }
         left = frozenset(one.slot for one, *_ in self._results)
         outputs = {name: one.view() for name, one in made.items()}
-        self._call(arrays, outputs, sizes, self._slots(lent) | left)
+        self._run(arrays, outputs, sizes, self._slots(lent) | left)
         return made
 
     def _accepted(
@@ -162,20 +162,6 @@ class Program:
     def _slots(self, names: Collection[str]) -> frozenset[int]:
         """Where the inputs of these names go."""
         return frozenset(slot for name, slot in self._read if name in names)
-
-    def _call(
-        self,
-        arrays: dict[str, Array],
-        outputs: Mapping[str, Array],
-        sizes: Sizes,
-        there: frozenset[int],
-    ) -> None:
-        """Run once, in turn with others if there are states."""
-        if self._states:
-            with self._lock:
-                self._run(arrays, outputs, sizes, there)
-        else:
-            self._run(arrays, outputs, sizes, there)
 
     def bind(self, /, **given: object) -> Bound:
         """A prepared call on these arrays, which are read as they are at each ``run()``.
@@ -217,24 +203,28 @@ class Program:
         sizes: Sizes,
         there: frozenset[int],
     ) -> None:
-        """Run once; what lies in the slots ``there`` is on the device already."""
-        pool = self._loaded.pool()
-        try:
-            work = self._free.pop()
-        except IndexError:
-            work = self._workspace(pool)
-        if work.pool is not pool:
-            work = self._workspace(pool)
-        if self._states:
-            arrays = {name: self._unshared(array) for name, array in arrays.items()}
-        self._fill(work, arrays, outputs, sizes)
-        addresses = (work.sizes_address, work.arena_address, work.scratch_address)
-        loaded = self._loaded
-        if there:
-            assert self._apart is not None
-            loaded = self._apart.with_there(there)
-        loaded.launch(work.table_address, *addresses, pool)
-        self._free.append(work)
+        """Run once, in turn with other calls if there are states.
+
+        What lies in the slots ``there`` is on the device already.
+        """
+        with self._lock if self._states else nullcontext():
+            pool = self._loaded.pool()
+            try:
+                work = self._free.pop()
+            except IndexError:
+                work = self._workspace(pool)
+            if work.pool is not pool:
+                work = self._workspace(pool)
+            if self._states:
+                arrays = {name: self._unshared(array) for name, array in arrays.items()}
+            self._fill(work, arrays, outputs, sizes)
+            addresses = (work.sizes_address, work.arena_address, work.scratch_address)
+            loaded = self._loaded
+            if there:
+                assert self._apart is not None
+                loaded = self._apart.with_there(there)
+            loaded.launch(work.table_address, *addresses, pool)
+            self._free.append(work)
 
     def _fill(
         self,

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from caches import use_cache
 from disks import disk
 from language.tiny_llama import write_talking
 
@@ -34,13 +35,7 @@ FILLING_BYTES = 4096
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache folder of this test's own, about which this process knows nothing."""
-    return use(tmp_path / "cache", monkeypatch)
-
-
-def use(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(files, "_folders", files._Folders())
-    monkeypatch.setenv("PHOTIC_CACHE", str(folder))
-    return folder
+    return use_cache(tmp_path / "cache", monkeypatch)
 
 
 class Maker:
@@ -275,7 +270,7 @@ def test_on_a_full_disk_the_model_answers_and_a_warning_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with disk(tmp_path / "small", "size=64m,mode=700") as folder:
-        use(folder, monkeypatch)
+        use_cache(folder, monkeypatch)
         make = Maker()
         answer(make, "room for this one")
         filler = folder / "filler"

@@ -396,7 +396,7 @@ def _gather(printing: _Printing, where: str, steps: _Steps) -> None:
             arguments, op = [place, f"{steps.lane // 2}ll"], "load_even"
             if valid is not None:
                 every, op = words.call("splat", "bool", SIDE, "-1"), "load_even_masked"
-                arguments += [every, _count(valid, number * SIDE, SIDE)]
+                arguments += [every, _count(valid, number * SIDE)]
             text = words.call(op, "i32", SIDE, *arguments)
             to = printing.pair(number)
             words.line(words.call("store", "i32", SIDE, to, text) + ";")
@@ -404,28 +404,22 @@ def _gather(printing: _Printing, where: str, steps: _Steps) -> None:
 
 def _interleave(printing: _Printing, where: str, steps: _Steps) -> None:
     """Every two rows of the lanes side by side, for all terms of a chunk."""
-    words, valid, double = printing.words, printing.lanes.valid, 2 * SIDE
+    words, valid = printing.words, printing.lanes.valid
     with words.block("for (int term = 0; term < terms; term += 2)"):
-        for part in range(printing.lanes.count // 2):
-            names = f"even{part}", f"odd{part}"
-            for name, at in zip(names, ("term", "(term + 1)")):
-                arguments = [f"{where} + {at}*{2 * steps.term}ll + {part * double * 2}"]
-                if valid is not None:
-                    arguments.append(_count(valid, part * double, double))
+        for number in range(printing.lanes.count):
+            rows = []
+            for at in ("term", "(term + 1)"):
+                arguments = [f"{where} + {at}*{2 * steps.term}ll + {2 * number * SIDE}"]
+                arguments += [] if valid is None else [_count(valid, number * SIDE)]
                 op = "load" if valid is None else "load_part"
-                text = words.call(op, "bf16", double, *arguments)
-                words.line(f"const {words.type('bf16', double)} {name} = {text};")
-            for half in range(2):
-                lanes = range(half * SIDE, (half + 1) * SIDE)
-                order = ", ".join(f"{one}, {one + double}" for one in lanes)
-                text = f"__builtin_shufflevector({', '.join(names)}, {order})"
-                to = printing.pair(2 * part + half)
-                words.line(words.call("store", "bf16", double, to, text) + ";")
+                rows.append(words.call(op, "bf16", SIDE, *arguments))
+            to = printing.pair(number)
+            words.line(words.call("store_pairs", "bf16", SIDE, to, *rows) + ";")
 
 
-def _count(valid: Dim, start: int, width: int) -> str:
-    """How many lanes from one on count."""
-    return f"lane_count({dim_text(valid)} - {start}, {width})"
+def _count(valid: Dim, start: int) -> str:
+    """How many lanes of a vector from one on count."""
+    return f"lane_count({dim_text(valid)} - {start}, {SIDE})"
 
 
 def _accumulate(

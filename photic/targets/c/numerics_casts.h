@@ -154,18 +154,15 @@ INLINE $T cast_f32_$T($F v) {
 }
 
 // For those who take a subnormal number for 0.
-//: flush_f32 : bf16 : 16
+//: flush_f32 : bf16 : any
 INLINE $T flush_f32_$T($F v) {
-#if defined(__AVX512BF16__)
+#if $L == 16 && defined(__AVX512BF16__)
     typedef __bf16 half __attribute__((vector_size(32)));
     return ($T)__builtin_ia32_cvtneps2bf16_512_mask(v, (half){0}, -1);
 #else
     return cast_f32_$T(v);
 #endif
 }
-
-//: flush_f32 : bf16 : any
-INLINE $T flush_f32_$T($F v) { return cast_f32_$T(v); }
 
 // Rounding to odd at 24 bits first makes the second rounding right (Boldo and Melquiond 2008).
 //: odd_f64 : f32 : any

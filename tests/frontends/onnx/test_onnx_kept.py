@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from caches import use_cache
 from disks import disk, make_read_only
 from frontends.onnx.onnx_models import INT64, graph_proto, model_proto, node, port
 
@@ -33,13 +34,7 @@ ROWS = np.arange(6, dtype=np.float32).reshape(2, 3)
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache folder of this test's own, about which this process knows nothing."""
-    return use(tmp_path / "cache", monkeypatch)
-
-
-def use(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(files, "_folders", files._Folders())
-    monkeypatch.setenv("PHOTIC_CACHE", str(folder))
-    return folder
+    return use_cache(tmp_path / "cache", monkeypatch)
 
 
 @pytest.fixture
@@ -255,10 +250,10 @@ def test_a_cache_that_cannot_be_written_is_read(
     model: Path, tmp_path: Path, imports: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with disk(tmp_path / "small", "size=64m,mode=700") as folder:
-        use(folder, monkeypatch)
+        use_cache(folder, monkeypatch)
         assert answer(model) == [3]
         make_read_only(folder)
-        use(folder, monkeypatch)
+        use_cache(folder, monkeypatch)
         assert answer(model) == [3]
         assert imports == ["import"]
 
