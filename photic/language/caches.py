@@ -18,7 +18,7 @@ AUTOMATIC = "auto"
 PRECISIONS = ("bf16", "exact")
 """``"exact"``: float32 throughout. ``"bf16"``: both factors of a product of matrices are rounded to
 bfloat16 (half a unit is 2^-9 of a number), in calls of 16 tokens and more; sums stay float32."""
-DEFAULT_PRECISION = "bf16"
+DEFAULT_PRECISION, EXACT = PRECISIONS
 
 
 def kept_as(cache: str, precision: str) -> str:
