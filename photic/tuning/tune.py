@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from statistics import median
+from statistics import fmean, median
 
 from photic.base.trace import emit
 from photic.forms.candidate_check import Arrays, Known, Right, Sizes, Wrong, check, sizes_to_try
@@ -341,7 +341,9 @@ def _turn(
         return False
     region.best, region.choices = candidates[winner + 1], dict(drawn[winner].trail)
     region.rules = ()
-    region.seconds = scores[winner] * region.seconds
+    mine = [one.seconds for one in outcomes[winner] if isinstance(one, Timed)]
+    is_compared = math.isfinite(scores[winner])  # else the best so far could not be timed again
+    region.seconds = scores[winner] * region.seconds if is_compared else fmean(mine)
     return True
 
 
