@@ -339,12 +339,19 @@ def _turn(
     tried.tell(region.tried, region.name, time.monotonic() - began, list(told))
     if winner is None:
         return False
-    region.best, region.choices = candidates[winner + 1], dict(drawn[winner].trail)
-    region.rules = ()
-    mine = [one.seconds for one in outcomes[winner] if isinstance(one, Timed)]
-    is_compared = math.isfinite(scores[winner])  # else the best so far could not be timed again
-    region.seconds = scores[winner] * region.seconds if is_compared else fmean(mine)
+    _adopt(region, drawn[winner], scores[winner], outcomes[winner])
     return True
+
+
+def _adopt(region: _Region, drawn: Drawn, score: float, outcomes: Sequence[Outcome]) -> None:
+    """A winner is the best so far; ``score`` is its time over that of the one before.
+
+    The one before may not have run this time: then the winner's own times are known alone.
+    """
+    assert isinstance(drawn.made, Candidate) and region.seconds is not None
+    region.best, region.choices, region.rules = drawn.made, dict(drawn.trail), ()
+    alone = fmean(one.seconds for one in outcomes if isinstance(one, Timed))
+    region.seconds = region.seconds * score if math.isfinite(score) else alone
 
 
 def _begin(region: _Region, draw: Draw, remote: Remote, target: Target, options: Options) -> None:

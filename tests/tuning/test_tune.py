@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pytest
@@ -22,6 +22,8 @@ from photic.search.tree import Draw, Drawn
 from photic.storage.making import Tried
 from photic.storage.record import Record
 from photic.storage.records import Records
+from photic.targets.measure import Hung, Outcome, Timed, Trial
+from photic.targets.process import Remote
 from photic.targets.registry import target_named
 from photic.tensor.compiling import graph_of
 from photic.tensor.ranges import by_ranges
@@ -164,6 +166,21 @@ def test_every_candidate_is_told_with_its_verdict_and_kept() -> None:
     (winner,) = found.winners.values()
     won = [one for one in found.tried if one.verdict in (FIRST, WON)]
     assert won[-1].seconds == winner.seconds
+
+
+def test_a_winner_over_what_does_not_run_again_has_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    races: list[list[Outcome]] = []
+
+    def raced(remote: Remote, trials: Sequence[Trial], *_: object) -> list[Outcome]:
+        first: Outcome = Timed((0.5,) * 9, 1) if not races else Hung(1.0)
+        races.append([first, *(Timed((2.0,) * 9, 1) for _ in trials[1:])])
+        return races[-1]
+
+    monkeypatch.setattr("photic.tuning.tune.measure", raced)
+    target = target_named("c")
+    state = prepared(graph_of(shares(64, 96), {}), target)
+    (winner,) = tune(state.program, target, Options(SECONDS, 0, (), Kept())).winners.values()
+    assert len(races) > 1 and winner.choices and winner.seconds == 2.0
 
 
 def test_the_e_graph_grows_to_what_the_search_counted() -> None:
