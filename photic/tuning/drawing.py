@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from photic.search.choosing import Choose, weights
-from photic.search.tree import Draw, Drawn, Tree
+from photic.search.tree import Draw, Drawn, Pool, Tree
 
 MOST_LIKELY = 96  # candidates that are drawn before a search begins to choose
 
@@ -60,9 +60,14 @@ class Likely:
         return False
 
 
+def likely_first() -> Pool:
+    """A pool that begins with the likeliest."""
+    return Pool(iter(Likely(MOST_LIKELY)))
+
+
 def tree_search(rng: random.Random) -> Tree:
     """The search's own proposer."""
-    return Tree(rng, iter(Likely(MOST_LIKELY)))
+    return Tree(rng, likely_first())
 
 
 def recording(choose: Choose, taken: list[tuple[str, str]]) -> Choose:

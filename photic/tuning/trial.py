@@ -117,14 +117,16 @@ def called(
 ) -> Arrays | str:
     """A candidate's outputs for these arrays, from the worker."""
     trial = trial_of(source, work, sizes)
-    given, outputs = {}, dict[int, tuple[str, tuple[int, ...]]]()
-    written = {one.buffer for one in work.stores if one.buffer.name not in work.temporary}
+    written = {one.buffer.name: one.buffer for one in work.stores}
+    given, outputs = {}, dict[int, Buffer]()
     for number, one in enumerate(source.buffers):
-        if one.name in arrays:
-            given[number] = relaid(arrays[one.name], source.layouts[one.name]).reshape(-1)
-        if one in written:
-            outputs[number] = one.name, tuple(number_at(n, sizes) for n in one.shape)
+        if one.name in arrays:  # where its axes are merged, the array's are too
+            array = arrays[one.name].reshape([number_at(n, sizes) for n in one.shape])
+            given[number] = relaid(array, source.layouts[one.name]).reshape(-1)
+        if one.name in written and one.name not in work.temporary:
+            outputs[number] = written[one.name]
     found = remote.run(trial, given, trial.sizes, sorted(outputs), RUN_SECONDS)
     if not isinstance(found, dict):
         return str(found)
-    return {outputs[n][0]: array.reshape(outputs[n][1]) for n, array in found.items()}
+    shapes = {n: [number_at(extent, sizes) for extent in one.shape] for n, one in outputs.items()}
+    return {outputs[n].name: array.reshape(shapes[n]) for n, array in found.items()}
