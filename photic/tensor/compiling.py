@@ -67,7 +67,7 @@ def compile(
         expected = " or ".join(map(repr, PRECISIONS))
         raise BadArgument(op="compile", argument="precision", given=precision, expected=expected)
     if precision != "exact":
-        graph, chosen = rounded(graph), narrowed(chosen)
+        graph, chosen = rounded(graph, precision), narrowed(chosen)
     state = prepared(graph, chosen)
     state.program = by_ranges(state.program, ranges or {})
     tuned = tune(state.program, chosen, options)
