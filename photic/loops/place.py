@@ -149,7 +149,8 @@ def _is_worth(node: Node, use: _Use, fact: _Facts) -> bool:
     """True if a node is stored though nothing else asks for it."""
     places, repeats = len(use.places), _repeats(node, use)
     if isinstance(node.attribute, Along):
-        return places > 1 or repeats > 1 or use.inside_reduction not in ("", node.op)
+        is_alone = node.dtype.kind == "int" or use.inside_reduction in ("", node.op)
+        return places > 1 or repeats > 1 or not is_alone
     # what widens a half takes more memory than the half
     is_wide = node.op == "contiguous" and node.operands[0].dtype.is_half and node.dtype.bytes > 2
     if is_wide or ((fact.fixed or fact.positional or fact.pins) and not fact.costly):

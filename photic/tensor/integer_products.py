@@ -12,14 +12,15 @@ That q is whole is proven from how it is computed, not told: ``whole`` gives its
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from photic.ir import graph as graphs
-from photic.ir.dim import Dim, Var, bounds, mod, substitute, var, variables
+from photic.ir.dim import Atom, Dim, Var, mod, substitute, variables
 from photic.ir.dtype import FLOAT32, INT8, INT32, UINT8
-from photic.ir.graph import Along, Node, Operand, operand
+from photic.ir.graph import Along, Node, Operand, Payload, operand
 from photic.ir.view import Shape, View, axis_variables, composed
 from photic.tensor.arithmetic import divide
 from photic.tensor.primitive import where
@@ -28,8 +29,7 @@ from photic.tensor.tensor import Tensor
 BLOCKS = (32, 16)  # terms that share a scale, the longest that fits
 LARGEST = 127.0
 CODES = 255  # the largest code; the least is 0
-LEAST_ROWS = 1
-EXACT = 2.0**24  # whole numbers up to it are exact in float32
+BYTE_RANGE = {INT8: (-128.0, 127.0), UINT8: (0.0, 255.0)}
 
 Range = tuple[float, float]
 
@@ -79,6 +79,16 @@ def _moves(value: Operand, axis: Var) -> bool:
     return any(axis in variables(dim) for dim in dims)
 
 
+def _varies(value: Operand, axis: Var) -> bool:
+    """True unless a value is provably the same along an axis."""
+    if not _moves(value, axis):
+        return False
+    node = value.node
+    if node.op not in ("add", "mul", "contiguous") or value.view.bounds:
+        return True
+    return any(_varies(_seen(one, value.view), axis) for one in node.operands)
+
+
 # --- what is coded ----------------------------------------------------------------------------
 
 
@@ -86,15 +96,15 @@ def _coded(value: Operand, inner: Var) -> _Coded | None:
     """What a value is in terms of a whole number that moves along the terms of a block."""
     found = whole(value)
     if found is not None:
-        return _Coded(value, found) if _moves(value, inner) else None
+        return _Coded(value, found) if _varies(value, inner) else None
     node = value.node
     if node.op not in ("add", "mul") or value.view.bounds or node.dtype != FLOAT32:
         return None
     left, right = (_seen(one, value.view) for one in node.operands)
     if left.dtype != FLOAT32:
         return None
-    moving, other = (left, right) if _moves(left, inner) else (right, left)
-    if _moves(other, inner):
+    moving, other = (left, right) if _varies(left, inner) else (right, left)
+    if _varies(other, inner):
         return None
     made, by = _coded(moving, inner), Tensor(other)
     if made is None:
@@ -124,8 +134,7 @@ def whole(value: Operand) -> Range | None:
 
 def _whole(node: Node) -> Range | None:
     if node.dtype.kind == "int" and node.dtype.bytes == 1:
-        limits = np.iinfo(node.dtype.numpy)
-        least, largest = float(limits.min), float(limits.max)
+        least, largest = BYTE_RANGE[node.dtype]
         if node.op == "mod" and (divisor := _number(node.operands[1])) is not None and divisor > 0:
             return 0.0, min(largest, divisor - 1)
         return least, largest
@@ -192,11 +201,11 @@ def _through_casts(value: Operand) -> Operand:
 
 def _number(value: Operand) -> float | None:
     """The one number that a value has everywhere."""
-    array = getattr(value.node.attribute, "array", None)
-    if value.node.op != "constant" or array.size != 1 or value.view.bounds:
+    known = value.node.attribute
+    if not isinstance(known, Payload) or known.array.size != 1 or value.view.bounds:
         return None
-    found = float(array.reshape(()))
-    return found if np.isfinite(found) else None
+    found = float(known.array.reshape(()))
+    return found if math.isfinite(found) else None
 
 
 # --- the sum ----------------------------------------------------------------------------------
@@ -232,12 +241,9 @@ def _start(coded: _Coded) -> Tensor | None:
     least = coded.range[0]
     if not least:
         return coded.start
-    scale = coded.scale * least if coded.scale is not None else None
-    if scale is None:
-        scale = Tensor(operand(graphs.constant_node(np.float32(least)))).broadcast_to(
-            coded.code.shape
-        )
-    return _plus(coded.start, scale)
+    ones = Tensor(operand(graphs.constant_node(np.ones((), np.float32))))
+    scale = ones.broadcast_to(coded.code.shape) if coded.scale is None else coded.scale
+    return _plus(coded.start, scale * least)
 
 
 def _of_block(value: Tensor, axis: int) -> Tensor:
@@ -251,12 +257,13 @@ def _of_block(value: Tensor, axis: int) -> Tensor:
 
 def _quantised(values: Operand, axis: int) -> tuple[Operand, Tensor, Tensor]:
     """The values in bytes, seen as they were; their scales and the sums of each block of them."""
-    moving = [k for k in range(len(values.shape)) if k == axis + 1 or _moves(values, _axis(values, k))]
-    moving = [*(k for k in moving if k not in (axis, axis + 1)), axis, axis + 1]
+    terms = [axis, axis + 1]
+    rows = [k for k in range(len(values.shape)) if _moves(values, _axis(values, k))]
+    moving = [*(k for k in rows if k not in terms), *terms]
     shape = tuple(values.shape[k] for k in moving)
     places = axis_variables(shape)
-    table = {_axis(values, k): places[n] for n, k in enumerate(moving)}
-    index = tuple(substitute(one, dict(table)) for one in values.view.index)
+    table: dict[Atom, Dim] = {_axis(values, k): places[n] for n, k in enumerate(moving)}
+    index = tuple(substitute(one, table) for one in values.view.index)
     x = Tensor(Operand(values.node, View(shape, index)))
     most = x.abs().max(axis=-1)
     inverse = where(most == 0.0, 0.0, divide(LARGEST, most))
@@ -265,8 +272,8 @@ def _quantised(values: Operand, axis: int) -> tuple[Operand, Tensor, Tensor]:
     total = codes.astype(FLOAT32).sum(axis=-1) * scale
     outer: Shape = (*values.shape[: axis + 1], *values.shape[axis + 2 :])
     left = [k - (k > axis) for k in moving[:-1]]
-    seen = (Tensor(_as_before(one, outer, left)) for one in (scale, total))
-    return _as_before(codes, values.shape, moving), *seen
+    seen = [Tensor(_as_before(one, outer, left)) for one in (scale, total)]
+    return _as_before(codes, values.shape, moving), seen[0], seen[1]
 
 
 def _as_before(value: Tensor, shape: Shape, moving: list[int]) -> Operand:

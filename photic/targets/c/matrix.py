@@ -1,9 +1,11 @@
-"""Where an instruction does a whole sum of products of bfloat16 numbers, and with which tile.
+"""Where an instruction does a whole sum of products of small numbers, and with which tile.
 
-It fits a reduction ``sum k: f32(a[.., k]) * f32(b[k, lanes])`` of a register tile of 16 to 128
-rows, where k moves fastest in a. The products are exact and the sums float32; subnormal numbers
-count as 0, which is what tells it from multiply-adds beside the order of the sum.
-``matrix_units.py`` has the instructions, ``matrix_text.py`` prints a tile of sums.
+It fits a reduction ``sum k: wide(a[.., k]) * wide(b[k, lanes])`` of a register tile of 16 to 128
+rows, where k moves fastest in a: of bfloat16 numbers in float32, of bytes in int32. The products
+are exact; subnormal numbers count as 0, which is what tells a sum of bfloat16 numbers from
+multiply-adds, beside its order. A sum of bytes may stand inside of another one, over blocks, which
+is then done by loops ``around``. ``matrix_units.py`` has the instructions, ``matrix_text.py``
+prints a tile of sums.
 
 ``register_tile`` tells the planner where one fits, ``products`` and ``steps`` what it then loads.
 """
@@ -29,13 +31,13 @@ from photic.ir.dim import (
     variables,
 )
 from photic.ir.dim import product as product_of
-from photic.ir.dtype import BFLOAT16, FLOAT32
+from photic.ir.dtype import BFLOAT16, FLOAT32, INT8, INT32, UINT8
 from photic.ir.index import Access, Buffer, Expr, Order, Over, Store
 from photic.ir.program import PAIRED, ROW_MAJOR, Layout
 from photic.ir.walk import parts_first
 from photic.loops.target import Rows
 from photic.targets.c.facts import facts
-from photic.targets.c.matrix_units import SIDE, Unit, unit
+from photic.targets.c.matrix_units import SIDE, Unit, units
 
 MANY_TERMS = 64  # enough that some may be left over
 MOST_ROWS = 128  # of a register tile
@@ -45,21 +47,23 @@ MOST_ROWS = 128  # of a register tile
 class Product:
     """A sum of products over ``axes``, ``terms`` in all: the loads of the rows and of the lanes.
 
-    The instruction takes ``at_once`` terms at once.
+    ``sum`` is what it is the whole of: itself, or a sum ``around`` which its blocks are added up.
     """
 
     sum: Expr
+    inner: Expr
+    around: tuple[Var, ...]
     axes: tuple[Var, ...]
     terms: Dim
     rows: Access
     lanes: Access
     is_safe: bool  # both are in range wherever they stand
-    at_once: int
+    unit: Unit
 
     @property
     def whole(self) -> Dim:
         """The terms that the instruction adds up."""
-        return self.terms // self.at_once * self.at_once
+        return self.terms // self.unit.at_once * self.unit.at_once
 
     def complete(self, sums: Expr) -> Expr:
         """The sum of products, given that of the ``whole`` terms."""
@@ -73,19 +77,18 @@ class Product:
 
 def register_tile(store: Store, lanes: Var | None) -> tuple[int, Rows] | None:
     """The vectors and rows with which the instruction does all of a store's reduction."""
-    known = unit()
-    if known is None or lanes is None or bounds(lanes.extent)[1] < known.vectors[-1] * SIDE:
+    found = products(store, lanes) if lanes is not None else []
+    if lanes is None or not found or bounds(lanes.extent)[1] < found[0].unit.vectors[-1] * SIDE:
         return None
-    found = products(store, lanes, known)
     long = [axis for axis in store.axes if axis != lanes and bounds(axis.extent)[1] >= SIDE]
     fitting = (one for one in reversed(long) if all(steps(each, one, lanes, {}) for each in found))
-    rows = next(fitting, None) if found else None
+    rows = next(fitting, None)
     if rows is None:
         return None
     size = _size(rows.extent)
     others = prod(bounds(axis.extent)[1] for axis in store.axes if axis not in (lanes, rows))
     groups = others * -(-bounds(rows.extent)[1] // size)
-    return _vectors(known, bounds(lanes.extent)[1], groups), ((rows, size),)
+    return _vectors(found[0].unit, bounds(lanes.extent)[1], groups), ((rows, size),)
 
 
 def _vectors(known: Unit, wide: int, groups: int) -> int:
@@ -108,24 +111,38 @@ def _size(extent: Dim) -> int:
     return min(MOST_ROWS, bounds(extent)[1] // SIDE * SIDE)
 
 
-def _product(expr: Expr, lanes: Var, known: Unit) -> Product | None:
-    """A sum as one of products of bfloat16 numbers, one of which is the same for all lanes."""
+def _product(expr: Expr, lanes: Var) -> Product | None:
+    """A sum as one of products that an instruction does, one factor the same for all lanes."""
     axes, body = form.reduction(expr)
-    if expr.op != "sum" or body.op != "mul":
+    if expr.op != "sum":
+        return None
+    inner = [one for one in _outermost(body) if one.op == "sum" and one.dtype == INT32]
+    if len(inner) == 1 and body != inner[0]:
+        return _sum_of(expr, inner[0], tuple(axes), lanes)
+    return _sum_of(expr, expr, (), lanes)
+
+
+def _sum_of(expr: Expr, inner: Expr, around: tuple[Var, ...], lanes: Var) -> Product | None:
+    axes, body = form.reduction(inner)
+    loads = [_widened(one) for one in body.children] if body.op == "mul" else []
+    kinds = [one.dtype for one in loads if one is not None]
+    fitting = (one for one in units() if kinds in (list(one.factors), list(one.factors)[::-1]))
+    known = next(fitting, None)
+    if known is None:
         return None
     terms = product_of(axis.extent for axis in axes)
-    loads = [_widened(one) for one in body.children]
     is_even = mod(terms, known.at_once) == 0 and isinstance(terms, int)
-    if None in loads or not (is_even or (len(axes) == 1 and bounds(terms)[1] >= MANY_TERMS)):
-        return None
+    is_long = len(axes) == 1 and bounds(terms)[1] >= MANY_TERMS and not around
     across = [one is not None and lanes in one.free for one in loads]
-    if sum(across) != 1:
+    if not (is_even or is_long) or sum(across) != 1:
         return None
     row, column = (loads[across.index(one)] for one in (False, True))
     assert row is not None and column is not None
     assert isinstance(row.attribute, Access) and isinstance(column.attribute, Access)
     is_safe = all(map(_is_in_range, (row.attribute, column.attribute)))
-    return Product(expr, axes, terms, row.attribute, column.attribute, is_safe, known.at_once)
+    return Product(
+        expr, inner, around, axes, terms, row.attribute, column.attribute, is_safe, known
+    )
 
 
 def _is_in_range(access: Access) -> bool:
@@ -143,24 +160,31 @@ def _is_within(index: Dim, extent: Dim) -> bool:
 
 
 def _widened(value: Expr) -> Expr | None:
-    """The load of a bfloat16 number that a value is in float32."""
-    if value.op != "cast" or value.dtype != FLOAT32:
+    """The load of a small number that a value is in a wider type, float32 or int32."""
+    if value.op != "cast" or value.dtype not in (FLOAT32, INT32):
         return None
     load = value.children[0]
-    return load if isinstance(load.attribute, Access) and load.dtype == BFLOAT16 else None
+    is_small = load.dtype in ((BFLOAT16,) if value.dtype == FLOAT32 else (INT8, UINT8))
+    return load if isinstance(load.attribute, Access) and is_small else None
 
 
-def products(store: Store, lanes: Var, known: Unit) -> list[Product]:
+def _outermost(value: Expr) -> list[Expr]:
+    """The reductions of a value that stand in no other."""
+    parts = parts_first(
+        [value], lambda one: () if isinstance(one.attribute, Over) else one.children, ()
+    )
+    return [one for one in parts if isinstance(one.attribute, Over)]
+
+
+def products(store: Store, lanes: Var) -> list[Product]:
     """The sums of products that a store's value holds; none if it holds other reductions.
 
-    Nor if one may not load everywhere.
+    Nor if one may not load everywhere, or if they want several instructions.
     """
-    outside = parts_first(
-        [store.value], lambda one: () if isinstance(one.attribute, Over) else one.children, ()
-    )
-    sums = [_product(one, lanes, known) for one in outside if isinstance(one.attribute, Over)]
+    sums = [_product(one, lanes) for one in _outermost(store.value)]
     found = [one for one in sums if one is not None and (one.is_safe or _is_unguarded(store))]
-    return found if len(found) == len(sums) else []
+    is_one = len({one.unit.instruction for one in found}) == 1
+    return found if len(found) == len(sums) and is_one else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +211,7 @@ def steps(found: Product, rows: Var, lanes: Var, layouts: Mapping[Buffer, Layout
         return None
     if row is None or variables(row) or not (isinstance(lane, int) and isinstance(term, int)):
         return None
-    is_loaded = lane == 1 or (term == 1 and lane % 2 == 0)
+    is_loaded = lane == 1 or (term == 1 and lane % found.unit.group == 0)
     return Steps(row, lane, term, is_paired) if row and lane and is_loaded else None
 
 

@@ -8,18 +8,28 @@ printed as any tile is, in a loop over the rows.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 
 from photic.codegen.tile import print_tile
 from photic.codegen.words import Words, dim_text
 from photic.ir import index as form
 from photic.ir.dim import Atom, Dim, Var, bounds, substitute, var
-from photic.ir.dtype import BFLOAT16, FLOAT32
+from photic.ir.dim import product as product_of
+from photic.ir.dtype import BFLOAT16, UINT8
 from photic.ir.index import Access, Buffer, Store
 from photic.ir.nest import Lanes, Tile
 from photic.ir.program import PAIRED, ROW_MAJOR, Layout
 from photic.targets.c.matrix import MOST_ROWS, Product, Steps, place, products, steps
-from photic.targets.c.matrix_units import ALIGNED, PAIR_BYTES, SIDE, Chunk, Pairs, Unit, unit
+from photic.targets.c.matrix_units import (
+    ALIGNED,
+    GROUP_BYTES,
+    SIDE,
+    SUM_BYTES,
+    Chunk,
+    Groups,
+    Unit,
+)
 
 NAME = "tile_sums"  # of the memory in which sums wait for the rest of the tile
 
@@ -34,21 +44,18 @@ def product(tile: Tile, layouts: Mapping[Buffer, Layout], words: Words) -> bool:
         same = {one: getattr(words, one) for one in ("lines", "indent", "needs", "numbers")}
         print_tile(tile, dict(layouts), _Flushing(**same))
         return True
-    known = unit()
-    if lanes is None or known is None or lanes.width != SIDE or lanes.reduced:
+    if lanes is None or lanes.width != SIDE or lanes.reduced or len(unrolled) != 1:
         return False
-    if lanes.count not in known.vectors:
-        return False
-    if len(unrolled) != 1 or bounds(unrolled[0].extent)[1] < SIDE:
+    if bounds(unrolled[0].extent)[1] < SIDE:
         return False
     sums = [
         (one, steps(one, unrolled[0], lanes.axis, layouts))
-        for one in products(tile.store, lanes.axis, known)
+        for one in products(tile.store, lanes.axis)
     ]
     found = [(one, moves) for one, moves in sums if moves is not None]
-    if not found or len(found) < len(sums):
+    if not found or len(found) < len(sums) or lanes.count not in found[0][0].unit.vectors:
         return False
-    _print(_Printing(known, tile, lanes, layouts, words), found)
+    _print(_Printing(found[0][0].unit, tile, lanes, layouts, words), found)
     return True
 
 
@@ -76,15 +83,15 @@ class _Printing:
         """Columns of the register tile."""
         return self.lanes.count * SIDE
 
-    def pair(self, column: int) -> str:
-        """Where a pair of terms lies that was interleaved on the way."""
+    def group(self, column: int) -> str:
+        """Where a group of terms lies that was interleaved on the way."""
         return self.unit.place(column, self.lanes.count)
 
     def address(self, access: Access, axes: tuple[Var, ...]) -> str:
         """Where an operand's first element of the tile lies."""
         starts: dict[Atom, Dim] = dict.fromkeys((*axes, self.tile.unrolled[0], self.lanes.axis), 0)
         where = substitute(place(access, self.layouts), starts)
-        return f"{access.buffer.name} + {dim_text(where)}*2"
+        return f"{access.buffer.name} + {dim_text(where)}*{self.unit.bytes}"
 
 
 def _print(printing: _Printing, found: list[tuple[Product, Steps]]) -> None:
@@ -94,14 +101,14 @@ def _print(printing: _Printing, found: list[tuple[Product, Steps]]) -> None:
     chunk = min(known.most_terms, max(bounds(one.whole)[1] for one, _ in found))
     known.configure(words, printing.lanes.count, row.extent)
     if not all(moves.is_paired for _, moves in found):
-        words.line(f"char pairs[{chunk * width * 2}] {ALIGNED};")
+        words.line(f"char groups[{chunk * width * known.bytes}] {ALIGNED};")
     index, reads = [var(one.name, one.extent) for one in (row, printing.lanes.axis)], {}
     layouts = dict(printing.layouts)
     for number, (product, moves) in enumerate(found):
-        sums = Buffer(f"{NAME}{number}", (most, width), FLOAT32)
-        words.line(f"char {sums.name}[{most * width * 4}] {ALIGNED};")
-        _sum(printing, product, moves, sums.name)
+        sums = Buffer(f"{NAME}{number}", (most, width), product.sum.dtype)
+        words.line(f"char {sums.name}[{most * width * SUM_BYTES}] {ALIGNED};")
         layouts[sums] = ROW_MAJOR
+        (_sum_of_blocks if product.around else _sum)(printing, product, moves, sums)
         reads[product.sum] = product.complete(form.load(sums, index))
     store, tile = printing.tile.store, printing.tile
     value = form.replaced(store.value, reads)
@@ -110,58 +117,110 @@ def _print(printing: _Printing, found: list[tuple[Product, Steps]]) -> None:
         print_tile(rest, layouts, words)
 
 
-def _sum(printing: _Printing, found: Product, moves: Steps, sums: str) -> None:
+def _sum(printing: _Printing, found: Product, moves: Steps, sums: Buffer) -> None:
     """One of the sums, by chunks of its terms."""
-    words, (row,), width = printing.words, printing.tile.unrolled, printing.width
-    rows, lanes = (printing.address(one, found.axes) for one in (found.rows, found.lanes))
-    known, whole = printing.unit, dim_text(found.whole)
+    words, known, whole = printing.words, printing.unit, dim_text(found.whole)
     chunk = min(bounds(found.whole)[1], known.most_terms)
     if bounds(found.whole)[0] == 0:
-        numbers = min(bounds(row.extent)[1], MOST_ROWS) * width
-        with words.block(f"for (int one = 0; {whole} == 0 && one < {numbers}; one++)"):
-            words.line(words.call("store", "f32", 1, f"{sums} + one*4", "0") + ";")
+        _clear(printing, sums, f"{whole} == 0 && ")
     with words.block(f"for (int64_t from = 0; from < {whole}; from += {chunk})"):
         left = f"(int)({whole} - from)"
         is_even = isinstance(found.whole, int) and found.whole % chunk == 0
         terms = chunk if is_even else f"{chunk} < {left} ? {chunk} : {left}"
         words.line(f"const int terms = {terms};")
-        start = f"{lanes} + from*{2 * moves.term}ll"
-        if moves.is_paired:
-            pairs = Pairs(start, 2 * moves.term, PAIR_BYTES, PAIR_BYTES * moves.term)
-        else:
-            (_interleave if moves.lane == 1 else _gather)(printing, start, moves)
-            pairs = known.pairs(printing.lanes.count)
-        known.add(words, Chunk(row.extent, width, f"{rows} + from*2", moves.row * 2, pairs, sums))
+        known.add(words, _chunk(printing, found, moves, sums.name))
 
 
-def _gather(printing: _Printing, where: str, moves: Steps) -> None:
-    """Pairs of terms, which lie side by side in each lane's row, for all of a chunk."""
-    words, valid = printing.words, printing.lanes.valid
-    with words.block("for (int term = 0; term < terms; term += 2)"):
+def _clear(printing: _Printing, sums: Buffer, condition: str = "") -> None:
+    words, numbers = printing.words, product_of(sums.shape)
+    with words.block(f"for (int one = 0; {condition}one < {numbers}; one++)"):
+        words.line(words.call("store", "f32", 1, f"{sums.name} + one*{SUM_BYTES}", "0") + ";")
+
+
+def _chunk(printing: _Printing, found: Product, moves: Steps, sums: str) -> Chunk:
+    """The next terms, from ``from`` on (in C), interleaved now unless they lie in groups."""
+    (row,), size = printing.tile.unrolled, printing.unit.bytes
+    rows, lanes = (printing.address(one, found.axes) for one in (found.rows, found.lanes))
+    start = f"{lanes} + from*{size * moves.term}ll"
+    if moves.is_paired:
+        groups = Groups(start, size * moves.term, GROUP_BYTES, GROUP_BYTES * moves.term)
+    else:
+        (_interleave if moves.lane == 1 else _gather)(printing, found, start, moves)
+        groups = printing.unit.groups(printing.lanes.count)
+    left, is_unsigned = f"{rows} + from*{size}", found.lanes.buffer.dtype == UINT8
+    return Chunk(row.extent, printing.width, left, moves.row * size, groups, sums, is_unsigned)
+
+
+def _sum_of_blocks(printing: _Printing, found: Product, moves: Steps, sums: Buffer) -> None:
+    """A sum around the instruction's: block by block, what becomes of each is added up."""
+    words, (row,), lanes = printing.words, printing.tile.unrolled, printing.lanes
+    body = form.reduction(found.sum)[1]
+    lane = var(lanes.axis.name, lanes.axis.extent)
+
+    def rest(name: str, height: int) -> None:
+        one = Var(f"{row.name}_u", height)
+        number = var(one.name, height)
+        place = var("at_row", row.extent - (height - 1)) + number
+        block = Buffer(name, (height, printing.width), found.inner.dtype)
+        inner = form.substitute_expr(found.inner, {row: place})
+        value = form.substitute_expr(body, {row: place})
+        value = form.replaced(value, {inner: form.load(block, (number, lane))})
+        total = form.binary("add", form.load(sums, (place, lane)), value)
+        layouts = {**printing.layouts, block: ROW_MAJOR, sums: ROW_MAJOR}
+        tile = Tile(Store(sums, (), (place, lane), total), (one,), lanes, frozenset())
+        print_tile(tile, layouts, words)
+
+    _clear(printing, sums)
+    with ExitStack() as stack:
+        for axis in found.around:
+            stack.enter_context(words.loop(axis.name, axis.extent))
+        words.line(f"const int terms = {dim_text(found.whole)};")
+        words.line("const int64_t from = 0;")
+        chunk = _chunk(printing, found, moves, sums.name)
+        printing.unit.add(words, replace(chunk, rest=rest))
+
+
+def _gather(printing: _Printing, found: Product, where: str, moves: Steps) -> None:
+    """Groups of terms, which lie side by side in each lane's row, for all of a chunk."""
+    words, valid, known = printing.words, printing.lanes.valid, printing.unit
+    with words.block(f"for (int term = 0; term < terms; term += {known.group})"):
         for number in range(printing.lanes.count):
-            place = f"{where} + term*2 + {2 * number * SIDE * moves.lane}ll"
-            arguments, op = [place, f"{moves.lane // 2}ll"], "load_even"
+            place = f"{where} + term*{known.bytes} + {known.bytes * number * SIDE * moves.lane}ll"
+            arguments, op = [place, f"{moves.lane // known.group}ll"], "load_even"
             if valid is not None:
                 every, op = words.call("splat", "bool", SIDE, "-1"), "load_even_masked"
                 arguments += [every, _count(valid, number * SIDE)]
             text = words.call(op, "i32", SIDE, *arguments)
-            to = printing.pair(number)
-            words.line(words.call("store", "i32", SIDE, to, text) + ";")
+            words.line(words.call("store", "i32", SIDE, printing.group(number), text) + ";")
 
 
-def _interleave(printing: _Printing, where: str, moves: Steps) -> None:
-    """Every two rows of the lanes side by side, for all terms of a chunk."""
-    words, valid = printing.words, printing.lanes.valid
-    with words.block("for (int term = 0; term < terms; term += 2)"):
+def _interleave(printing: _Printing, found: Product, where: str, moves: Steps) -> None:
+    """Every few rows of the lanes side by side, for all terms of a chunk."""
+    words, valid, known = printing.words, printing.lanes.valid, printing.unit
+    short = found.lanes.buffer.dtype.short
+    if known.group > 2:
+        words.line(f"char two[{2 * known.group * SIDE}] {ALIGNED};")
+    with words.block(f"for (int term = 0; term < terms; term += {known.group})"):
         for number in range(printing.lanes.count):
             rows = []
-            for at in ("term", "(term + 1)"):
-                arguments = [f"{where} + {at}*{2 * moves.term}ll + {2 * number * SIDE}"]
+            for at in range(known.group):
+                place = (
+                    f"(term + {at})*{known.bytes * moves.term}ll + {known.bytes * number * SIDE}"
+                )
+                arguments = [f"{where} + {place}"]
                 arguments += [] if valid is None else [_count(valid, number * SIDE)]
                 op = "load" if valid is None else "load_part"
-                rows.append(words.call(op, "bf16", SIDE, *arguments))
-            to = printing.pair(number)
-            words.line(words.call("store_pairs", "bf16", SIDE, to, *rows) + ";")
+                rows.append(words.call(op, short, SIDE, *arguments))
+            to = printing.group(number)
+            if known.group > 2:  # bytes: in pairs, then pairs of pairs
+                for at in (0, 2):
+                    pair = [f"two + {at * SIDE}", *rows[at : at + 2]]
+                    words.line(words.call("store_pairs", short, SIDE, *pair) + ";")
+                short_pair = BFLOAT16.short
+                rows = [words.call("load", short_pair, SIDE, f"two + {at * SIDE}") for at in (0, 2)]
+                words.line(words.call("store_pairs", short_pair, SIDE, to, *rows) + ";")
+            else:
+                words.line(words.call("store_pairs", short, SIDE, to, *rows) + ";")
 
 
 def _count(valid: Dim, start: int) -> str:

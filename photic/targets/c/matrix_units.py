@@ -1,29 +1,32 @@
-"""The instructions for sums of products of bfloat16 numbers, and how their loops are printed.
+"""The instructions for sums of products of small numbers, and how their loops are printed.
 
-Both add float32 sums of exact products of terms in pairs, and take subnormal numbers for 0:
+- ``TILES``, Intel's AMX: 16 rows of 32 bfloat16 terms by 32 terms of 16 lanes at once, from
+  registers of their own that must have been granted and be told the shapes of tiles.
+- ``DOTS``, AVX-512's: two bfloat16 terms of a row by two terms of 16 lanes, in ordinary vectors.
+- ``BYTES``, AVX-512's too: four terms of a row by four of 16 lanes, bytes of which one side has
+  signs and the other none; the sums are int32.
 
-- ``TILES``, Intel's AMX: 16 rows of 32 terms by 32 terms of 16 lanes at once, from registers of
-  their own that must have been granted and be told the shapes of tiles.
-- ``DOTS``, AVX-512's: two terms of one row by two terms of 16 lanes, in ordinary vectors.
-
-A ``Unit`` is one of them: what the planner must know, and what prints the sums of a ``Chunk``.
+Those for bfloat16 add float32 sums of exact products, and take subnormal numbers for 0. What a lane
+takes at once, a ``group`` of terms of 32 bits, lies side by side. A ``Unit`` is one instruction:
+what the planner must know, and what prints the sums of a ``Chunk``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from photic.codegen.words import Words, dim_text
 from photic.ir.dim import Dim
+from photic.ir.dtype import BFLOAT16, FLOAT32, INT8, INT32, UINT8, DType
 from photic.targets.c.facts import facts
 
 SIDE = 16  # lanes of a vector of float32 sums, and rows of a tile
-TERMS = 32  # bfloat16 numbers in a row of a tile
-PAIR = 2
+TERMS, TILE_GROUP, TILE_BYTES = 32, 2, 2  # bfloat16 numbers in a row of a tile, and in a lane
 REGISTERS = 8
 ROW_BYTES = 64  # of a tile, and of a vector
-NUMBER_BYTES, SUM_BYTES, PAIR_BYTES = 2, 4, 4
+SUM_BYTES = GROUP_BYTES = 4
 ALIGNED = "__attribute__((aligned(64)))"
 HEIGHTS = {
     4: (6, 3, 1),
@@ -38,13 +41,13 @@ CONFIGURATION = bytes([1, *[0] * 15, *[ROW_BYTES, 0] * 8, *[0] * 16, *[SIDE] * 8
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
-    """Where pairs of terms lie, and the bytes from term to term, lane to lane, pair to pair."""
+class Groups:
+    """Where groups of terms lie, and the bytes from term to term, lane to lane, group to group."""
 
     where: str
     term: int
     lane: int
-    pair: int
+    group: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,42 +55,59 @@ class Chunk:
     """So many ``terms`` (in C) of all ``rows`` and of ``width`` lanes, which are added up at once.
 
     ``left`` is where the first row's terms lie, ``step`` the bytes from row to row, ``sums`` where
-    the sums lie in rows of ``width``. ``from`` (in C) is 0 in the first chunk.
+    the sums lie in rows of ``width``. ``from`` (in C) is 0 in the first chunk. ``unsigned_lanes``:
+    of bytes, those of the lanes have no sign. ``rest``, if there is one, prints what becomes of so
+    many rows of sums from one on, given where they lie, instead of storing them.
     """
 
     rows: Dim
     width: int
     left: str
     step: Dim
-    pairs: Pairs
+    groups: Groups
     sums: str
+    unsigned_lanes: bool
+    rest: Callable[[str, int], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One instruction: its name, and what it wants of a register tile.
+    """One instruction: its name, its numbers, and what it wants of a register tile.
 
     ``vectors`` may stand side by side, ``at_once`` terms are taken at once, and at most
     ``most_terms`` lie interleaved before they are used. ``sharing`` is the part of a vector's time
-    that each set of them takes beside. ``place`` tells where a pair of a column lies that is
-    interleaved on the way, and ``pairs`` all of them.
+    that each set of them takes beside. ``place`` tells where a group of a column lies that is
+    interleaved on the way, and ``groups`` all of them.
     """
 
     instruction: str
+    factors: tuple[DType, DType]
+    sums: DType
     vectors: tuple[int, ...]
     at_once: int
     most_terms: int
     sharing: float
     place: Callable[[int, int], str]
-    pairs: Callable[[int], Pairs]
+    groups: Callable[[int], Groups]
     configure: Callable[[Words, int, Dim], None]
     add: Callable[[Words, Chunk], None]
 
+    @property
+    def bytes(self) -> int:
+        """The size of a factor."""
+        return self.factors[0].bytes
 
-def unit() -> Unit | None:
-    """The best instruction that this machine has."""
+    @property
+    def group(self) -> int:
+        """Terms that lie side by side in a lane."""
+        return GROUP_BYTES // self.bytes
+
+
+def units() -> tuple[Unit, ...]:
+    """The instructions that this machine has, at most one for each kind of numbers."""
     known = facts()
-    return TILES if known.amx_bf16 else DOTS if known.avx512_bf16 and known.avx512 else None
+    halves = (TILES,) if known.amx_bf16 else (DOTS,) if known.avx512 and known.avx512_bf16 else ()
+    return (*halves, BYTES) if known.avx512 and known.vnni else halves
 
 
 # --- tiles ------------------------------------------------------------------------------------
@@ -122,7 +142,7 @@ def _block(count: int, rows: Dim) -> _Block:
 def _place_in_tile(column: int, count: int) -> str:
     """Tiles one behind the other, those side by side first."""
     tile = f"term/{TERMS}*{count} + {column}"
-    return f"pairs + ({tile})*{SIDE * ROW_BYTES} + term%{TERMS}*{ROW_BYTES // PAIR}"
+    return f"groups + ({tile})*{SIDE * ROW_BYTES} + term%{TERMS}*{ROW_BYTES // TILE_GROUP}"
 
 
 def _configure_tiles(words: Words, count: int, rows: Dim) -> None:
@@ -145,9 +165,7 @@ def _add_tiles(words: Words, chunk: Chunk) -> None:
     block, is_whole = _block(chunk.width // SIDE, chunk.rows), isinstance(chunk.rows, int)
     extent, across = dim_text(chunk.rows), block.across * SIDE
     with (
-        words.block(
-            f"for (int beside = 0; beside < {chunk.width}; beside += {block.across * SIDE})"
-        ),
+        words.block(f"for (int beside = 0; beside < {chunk.width}; beside += {across})"),
         words.block(f"for (int row = 0; row < {extent}; row += {block.down * SIDE})"),
     ):
         if not is_whole:
@@ -159,7 +177,7 @@ def _add_tiles(words: Words, chunk: Chunk) -> None:
 
 def _add_block(words: Words, chunk: Chunk, block: _Block) -> None:
     """The products of a chunk's terms added to the sums of a block, or the first of them."""
-    spare, stride, pairs = len(block.places), chunk.width * SUM_BYTES, chunk.pairs
+    spare, stride, groups = len(block.places), chunk.width * SUM_BYTES, chunk.groups
     step = dim_text(chunk.step)
 
     def each(text: str) -> None:
@@ -174,12 +192,13 @@ def _add_block(words: Words, chunk: Chunk, block: _Block) -> None:
         each("__builtin_ia32_tileloadd64({number}, {where}, {stride});")
     with words.block(f"for (int term = 0; term < terms; term += {TERMS})"):
         for row in range(block.down):
-            where = f"{chunk.left} + term*{NUMBER_BYTES} + (row + {row * SIDE})*{step}"
+            where = f"{chunk.left} + term*{TILE_BYTES} + (row + {row * SIDE})*{step}"
             words.line(f"__builtin_ia32_tileloadd64({spare + row}, {where}, {step});")
         for column in range(block.across):
             number = spare + block.down + column % (REGISTERS - spare - block.down)
-            where = f"{pairs.where} + term*{pairs.term} + (beside + {column * SIDE})*{pairs.lane}"
-            words.line(f"__builtin_ia32_tileloadd64({number}, {where}, {pairs.pair}ll);")
+            beside = f"(beside + {column * SIDE})*{groups.lane}"
+            where = f"{groups.where} + term*{groups.term} + {beside}"
+            words.line(f"__builtin_ia32_tileloadd64({number}, {where}, {groups.group}ll);")
             for row in range(block.down):
                 register = block.register(row, column)
                 words.line(f"__builtin_ia32_tdpbf16ps({register}, {spare + row}, {number});")
@@ -188,12 +207,14 @@ def _add_block(words: Words, chunk: Chunk, block: _Block) -> None:
 
 TILES = Unit(
     instruction="tdpbf16ps",
+    factors=(BFLOAT16, BFLOAT16),
+    sums=FLOAT32,
     vectors=(4, 2),
     at_once=TERMS,
     most_terms=1024,
     sharing=0.1,
     place=_place_in_tile,
-    pairs=lambda count: Pairs("pairs", count * SIDE * NUMBER_BYTES, ROW_BYTES, ROW_BYTES),
+    groups=lambda count: Groups("groups", count * SIDE * TILE_BYTES, ROW_BYTES, ROW_BYTES),
     configure=_configure_tiles,
     add=_add_tiles,
 )
@@ -202,70 +223,104 @@ TILES = Unit(
 # --- dots -------------------------------------------------------------------------------------
 
 
-def _place_in_rows(column: int, count: int) -> str:
-    """The pairs of all lanes one behind the other."""
-    return f"pairs + term*{count * SIDE * NUMBER_BYTES} + {column * ROW_BYTES}"
+class Sum(NamedTuple):
+    """Sums of a row's vector: their name, and where they go."""
+
+    name: str
+    where: str
 
 
-def _add_dots(words: Words, chunk: Chunk) -> None:
-    """Blocks of as many rows as registers hold, then smaller ones."""
-    words.line("typedef __bf16 halves __attribute__((ext_vector_type(32)));")
-    words.line("int row = 0;")
-    rows, done = chunk.rows, 0
-    for height in HEIGHTS[chunk.width // SIDE]:
-        if isinstance(rows, int):
-            height = min(height, rows - done) or height
-            last = done + (rows - done) // height * height
-            head = f"for (; row < {last}; row += {height})" if last > done else ""
-            done = last
-        else:
-            head = f"for (; row + {height} <= {dim_text(rows)}; row += {height})"
-        if head:
-            with words.block(head):
-                _add_rows(words, chunk, height)
+@dataclass(frozen=True, slots=True)
+class _Dots:
+    """A dot product of a group of terms in each lane: in vectors as all others."""
 
+    name: str
+    factors: tuple[DType, DType]
+    sums: DType
+    vector: str  # of factors, in C
 
-def _add_rows(words: Words, chunk: Chunk, height: int) -> None:
-    """The products of a chunk's terms added to the sums of some rows, or the first of them."""
-    stride, step, pairs = chunk.width * SUM_BYTES, dim_text(chunk.step), chunk.pairs
-    columns, vector = range(chunk.width // SIDE), words.type("f32", SIDE)
-    zero = f"({vector})(0.0f)"
-    sums = {}
-    for row in range(height):
-        for column in columns:
-            where = f"{chunk.sums} + (row + {row})*{stride} + {column * ROW_BYTES}"
-            first = f"from == 0 ? {zero} : {words.call('load', 'f32', SIDE, where)}"
-            sums[row, column] = words.declare(vector, first), where
-    words.line(f"const char *left = {chunk.left} + row*{step};")
-    with words.block(f"for (int term = 0; term < terms; term += {PAIR})"):
-        right = []
-        for column in columns:
-            where = f"{pairs.where} + term*{pairs.term}ll + {column * SIDE * pairs.lane}"
-            right.append(
-                words.declare("halves", f"(halves){words.call('load', 'i32', SIDE, where)}")
-            )
-        for row in range(height):
-            where = f"left + {row}*{step} + term*{NUMBER_BYTES}"
-            pair = words.call("splat", "i32", SIDE, words.call("load", "i32", 1, where))
-            name = words.declare("halves", f"(halves){pair}")
+    def unit(self, most_terms: int) -> Unit:
+        """What it wants; any number of vectors may stand side by side."""
+        size = self.factors[0].bytes
+
+        def place(column: int, count: int) -> str:
+            return f"groups + term*{count * SIDE * size} + {column * ROW_BYTES}"
+
+        return Unit(
+            instruction=self.name,
+            factors=self.factors,
+            sums=self.sums,
+            vectors=tuple(HEIGHTS),
+            at_once=GROUP_BYTES // size,
+            most_terms=most_terms,
+            sharing=0.1,
+            place=place,
+            groups=lambda count: Groups(
+                "groups", count * SIDE * size, GROUP_BYTES, count * SIDE * GROUP_BYTES
+            ),
+            configure=lambda words, count, rows: None,
+            add=self.add,
+        )
+
+    def add(self, words: Words, chunk: Chunk) -> None:
+        """Blocks of as many rows as registers hold, then smaller ones."""
+        words.line(f"typedef {self.vector} factors __attribute__((vector_size({ROW_BYTES})));")
+        words.line("int64_t at_row = 0;")
+        rows, done = chunk.rows, 0
+        for height in HEIGHTS[chunk.width // SIDE]:
+            if isinstance(rows, int):
+                height = min(height, rows - done) or height
+                last = done + (rows - done) // height * height
+                head = f"for (; at_row < {last}; at_row += {height})" if last > done else ""
+                done = last
+            else:
+                head = f"for (; at_row + {height} <= {dim_text(rows)}; at_row += {height})"
+            if head:
+                with words.block(head):
+                    self.add_rows(words, chunk, height)
+
+    def add_rows(self, words: Words, chunk: Chunk, height: int) -> None:
+        """The products of a chunk's terms added to the sums of some rows, or the first of them."""
+        step, groups, size = dim_text(chunk.step), chunk.groups, self.factors[0].bytes
+        columns, short = range(chunk.width // SIDE), self.sums.short
+        sums = self.started(words, chunk, height)
+        words.line(f"const char *left = {chunk.left} + at_row*{step};")
+        with words.block(f"for (int term = 0; term < terms; term += {GROUP_BYTES // size})"):
+            right = []
             for column in columns:
-                total = sums[row, column][0]
-                dot = f"__builtin_ia32_dpbf16ps_512({total}, {name}, {right[column]})"
-                words.line(f"{total} = {dot};")
-    for name, where in sums.values():
-        words.line(words.call("store", "f32", SIDE, where, name) + ";")
+                where = f"{groups.where} + term*{groups.term}ll + {column * SIDE * groups.lane}"
+                loaded = words.call("load", "i32", SIDE, where)
+                right.append(words.declare("factors", f"(factors){loaded}"))
+            for row in range(height):
+                where = f"left + {row}*{step} + term*{size}"
+                group = words.call("splat", "i32", SIDE, words.call("load", "i32", 1, where))
+                name = words.declare("factors", f"(factors){group}")
+                for column in columns:
+                    total, both = sums[row, column][0], [name, right[column]]
+                    text = ", ".join(reversed(both) if chunk.unsigned_lanes else both)
+                    words.line(f"{total} = {self.name}({total}, {text});")
+        if chunk.rest is not None:
+            words.line(f"char sums[{height * chunk.width * SUM_BYTES}] {ALIGNED};")
+        for name, where in sums.values():
+            words.line(words.call("store", short, SIDE, where, name) + ";")
+        if chunk.rest is not None:
+            chunk.rest("sums", height)
+
+    def started(self, words: Words, chunk: Chunk, height: int) -> dict[tuple[int, int], Sum]:
+        """The sums of rows and columns: 0, or what they were; and where they lie."""
+        short, stride = self.sums.short, chunk.width * SUM_BYTES
+        vector, found = words.type(short, SIDE), dict[tuple[int, int], Sum]()
+        zero = words.call("splat", short, SIDE, "0")
+        for row in range(height):
+            for column in range(chunk.width // SIDE):
+                place = f"{row * stride + column * ROW_BYTES}"
+                where, first = f"sums + {place}", zero
+                if chunk.rest is None:
+                    where = f"{chunk.sums} + at_row*{stride} + {place}"
+                    first = f"from == 0 ? {zero} : {words.call('load', short, SIDE, where)}"
+                found[row, column] = Sum(words.declare(vector, first), where)
+        return found
 
 
-DOTS = Unit(
-    instruction="dpbf16ps",
-    vectors=(4, 3, 2, 1),
-    at_once=PAIR,
-    most_terms=256,
-    sharing=0.1,
-    place=_place_in_rows,
-    pairs=lambda count: Pairs(
-        "pairs", count * SIDE * NUMBER_BYTES, PAIR_BYTES, count * SIDE * PAIR_BYTES
-    ),
-    configure=lambda words, count, rows: None,
-    add=_add_dots,
-)
+DOTS = _Dots("__builtin_ia32_dpbf16ps_512", (BFLOAT16, BFLOAT16), FLOAT32, "__bf16").unit(256)
+BYTES = _Dots("__builtin_ia32_vpdpbusd512", (INT8, UINT8), INT32, "int").unit(512)
