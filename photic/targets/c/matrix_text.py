@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 
 from photic.codegen.tile import print_tile
 from photic.codegen.words import Words, dim_text
@@ -23,9 +24,12 @@ from photic.ir.program import PAIRED, ROW_MAJOR, Layout
 from photic.targets.c.matrix import MOST_ROWS, Product, Steps, place, products, steps
 from photic.targets.c.matrix_units import (
     ALIGNED,
+    BLOCK,
     GROUP_BYTES,
     SIDE,
     SUM_BYTES,
+    TOTALS,
+    Blocks,
     Chunk,
     Groups,
     Unit,
@@ -100,7 +104,7 @@ def _print(printing: _Printing, found: list[tuple[Product, Steps]]) -> None:
     known, most = printing.unit, min(bounds(row.extent)[1], MOST_ROWS)
     chunk = min(known.most_terms, max(bounds(one.whole)[1] for one, _ in found))
     known.configure(words, printing.lanes.count, row.extent)
-    if not all(moves.is_paired for _, moves in found):
+    if not all(moves.is_paired or one.around for one, moves in found):
         words.line(f"char groups[{chunk * width * known.bytes}] {ALIGNED};")
     index, reads = [var(one.name, one.extent) for one in (row, printing.lanes.axis)], {}
     layouts = dict(printing.layouts)
@@ -152,32 +156,44 @@ def _chunk(printing: _Printing, found: Product, moves: Steps, sums: str) -> Chun
 
 
 def _sum_of_blocks(printing: _Printing, found: Product, moves: Steps, sums: Buffer) -> None:
-    """A sum around the instruction's: block by block, what becomes of each is added up."""
-    words, (row,), lanes = printing.words, printing.tile.unrolled, printing.lanes
-    body = form.reduction(found.sum)[1]
-    lane = var(lanes.axis.name, lanes.axis.extent)
+    """A sum around the instruction's: what becomes of each block's is added up.
 
-    def rest(name: str, height: int) -> None:
-        one = Var(f"{row.name}_u", height)
-        number = var(one.name, height)
-        place = var("at_row", row.extent - (height - 1)) + number
-        block = Buffer(name, (height, printing.width), found.inner.dtype)
-        inner = form.substitute_expr(found.inner, {row: place})
-        value = form.substitute_expr(body, {row: place})
-        value = form.replaced(value, {inner: form.load(block, (number, lane))})
-        total = form.binary("add", form.load(sums, (place, lane)), value)
-        layouts = {**printing.layouts, block: ROW_MAJOR, sums: ROW_MAJOR}
-        tile = Tile(Store(sums, (), (place, lane), total), (one,), lanes, frozenset())
-        print_tile(tile, layouts, words)
-
-    _clear(printing, sums)
+    All blocks are interleaved first, so that the totals of a few rows can wait in registers.
+    """
+    words, known = printing.words, printing.unit
+    number: Dim = 0
+    for axis in found.around:
+        number = number * axis.extent + var(axis.name, axis.extent)
+    size = found.whole * printing.width * known.bytes
+    every = product_of(axis.extent for axis in found.around) * size
+    words.line(f"char blocks[{bounds(every)[1]}] {ALIGNED};")
+    words.line(f"const int terms = {dim_text(found.whole)};")
+    words.line("const int64_t from = 0;")
     with ExitStack() as stack:
         for axis in found.around:
             stack.enter_context(words.loop(axis.name, axis.extent))
-        words.line(f"const int terms = {dim_text(found.whole)};")
-        words.line("const int64_t from = 0;")
+        words.line(f"char *const groups = blocks + {dim_text(number * size)};")
         chunk = _chunk(printing, found, moves, sums.name)
-        printing.unit.add(words, replace(chunk, rest=rest))
+    groups = replace(chunk.groups, where=f"blocks + {dim_text(number * size)}")
+    blocks = Blocks(found.around, partial(_add_block, printing, found))
+    known.add(words, replace(chunk, groups=groups, blocks=blocks))
+
+
+def _add_block(printing: _Printing, found: Product, height: int) -> None:
+    """What becomes of the sums of a block, for some rows, added to their totals."""
+    (row,), lanes = printing.tile.unrolled, printing.lanes
+    one = Var(f"{row.name}_u", height)
+    number, lane = var(one.name, height), var(lanes.axis.name, lanes.axis.extent)
+    place = var("at_row", row.extent - (height - 1)) + number
+    block = Buffer(BLOCK, (height, printing.width), found.inner.dtype)
+    totals = Buffer(TOTALS, (height, printing.width), found.sum.dtype)
+    body = form.reduction(found.sum)[1]
+    inner, body = (form.substitute_expr(each, {row: place}) for each in (found.inner, body))
+    value = form.replaced(body, {inner: form.load(block, (number, lane))})
+    total = form.binary("add", form.load(totals, (number, lane)), value)
+    layouts = {**printing.layouts, block: ROW_MAJOR, totals: ROW_MAJOR}
+    store = Store(totals, (), (number, lane), total)
+    print_tile(Tile(store, (one,), lanes, frozenset()), layouts, printing.words)
 
 
 def _gather(printing: _Printing, found: Product, where: str, moves: Steps) -> None:

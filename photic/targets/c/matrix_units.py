@@ -14,11 +14,11 @@ what the planner must know, and what prints the sums of a ``Chunk``.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from photic.codegen.words import Words, dim_text
-from photic.ir.dim import Dim
+from photic.ir.dim import Dim, Var
 from photic.ir.dtype import BFLOAT16, FLOAT32, INT8, INT32, UINT8, DType
 from photic.targets.c.facts import facts
 
@@ -28,12 +28,10 @@ REGISTERS = 8
 ROW_BYTES = 64  # of a tile, and of a vector
 SUM_BYTES = GROUP_BYTES = 4
 ALIGNED = "__attribute__((aligned(64)))"
-HEIGHTS = {
-    4: (6, 3, 1),
-    3: (8, 3, 1),
-    2: (12, 4, 1),
-    1: (16, 4, 1),
-}  # rows, by vectors side by side
+BLOCK, TOTALS = "block", "totals"  # memory for sums of a block, and for what is made of all
+# Rows of dots at once, by vectors side by side: what 32 registers hold, then what is left.
+HEIGHTS = {4: (6, 3, 1), 3: (8, 3, 1), 2: (12, 4, 1), 1: (16, 4, 1)}
+BLOCK_HEIGHTS = {4: (3, 1), 3: (4, 1), 2: (6, 2, 1), 1: (12, 3, 1)}  # with totals beside
 
 # Eight tiles of 16 rows of 64 bytes: palette 1, then at 16 the bytes of a row, at 48 the rows.
 ROWS_AT = 48  # the numbers of rows in a configuration
@@ -51,13 +49,24 @@ class Groups:
 
 
 @dataclass(frozen=True, slots=True)
+class Blocks:
+    """The loops around the sums of blocks, and what prints how those go into TOTALS.
+
+    ``add`` does so for so many rows from ``at_row`` on, whose sums lie in BLOCK, in rows of
+    ``width`` as the totals.
+    """
+
+    loops: tuple[Var, ...]
+    add: Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
 class Chunk:
     """So many ``terms`` (in C) of all ``rows`` and of ``width`` lanes, which are added up at once.
 
     ``left`` is where the first row's terms lie, ``step`` the bytes from row to row, ``sums`` where
     the sums lie in rows of ``width``. ``from`` (in C) is 0 in the first chunk. ``unsigned_lanes``:
-    of bytes, those of the lanes have no sign. ``rest``, if there is one, prints what becomes of so
-    many rows of sums from one on, given where they lie, instead of storing them.
+    of bytes, those of the lanes have no sign. With ``blocks`` the sums of each go into a total.
     """
 
     rows: Dim
@@ -67,7 +76,7 @@ class Chunk:
     groups: Groups
     sums: str
     unsigned_lanes: bool
-    rest: Callable[[str, int], None] | None = None
+    blocks: Blocks | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,11 +232,8 @@ TILES = Unit(
 # --- dots -------------------------------------------------------------------------------------
 
 
-class Sum(NamedTuple):
-    """Sums of a row's vector: their name, and where they go."""
-
-    name: str
-    where: str
+At = tuple[int, int]  # row and column
+Texts = dict[At, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +273,7 @@ class _Dots:
         words.line(f"typedef {self.vector} factors __attribute__((vector_size({ROW_BYTES})));")
         words.line("int64_t at_row = 0;")
         rows, done = chunk.rows, 0
-        for height in HEIGHTS[chunk.width // SIDE]:
+        for height in (BLOCK_HEIGHTS if chunk.blocks else HEIGHTS)[chunk.width // SIDE]:
             if isinstance(rows, int):
                 height = min(height, rows - done) or height
                 last = done + (rows - done) // height * height
@@ -281,45 +287,69 @@ class _Dots:
 
     def add_rows(self, words: Words, chunk: Chunk, height: int) -> None:
         """The products of a chunk's terms added to the sums of some rows, or the first of them."""
-        step, groups, size = dim_text(chunk.step), chunk.groups, self.factors[0].bytes
-        columns, short = range(chunk.width // SIDE), self.sums.short
-        sums = self.started(words, chunk, height)
+        stride, short, vectors = chunk.width * SUM_BYTES, self.sums.short, chunk.width // SIDE
+        places = {
+            (row, column): row * stride + column * ROW_BYTES
+            for row in range(height)
+            for column in range(vectors)
+        }
+        sums, zero = f"{chunk.sums} + at_row*{stride}", words.call("splat", short, SIDE, "0")
+        if chunk.blocks is not None:
+            self.add_blocks(words, chunk, places, sums)
+            return
+        old = {
+            one: f"from == 0 ? {zero} : {words.call('load', short, SIDE, f'{sums} + {place}')}"
+            for one, place in places.items()
+        }
+        _store(words, short, sums, self.added(words, chunk, old), places)
+
+    def add_blocks(self, words: Words, chunk: Chunk, places: dict[At, int], sums: str) -> None:
+        """What becomes of the sums of all blocks, added up; it waits in registers."""
+        height, blocks = 1 + max(row for row, _ in places), chunk.blocks
+        assert blocks is not None
+        for name in (BLOCK, TOTALS):
+            words.line(f"char {name}[{height * chunk.width * SUM_BYTES}] {ALIGNED};")
+        none = [words.call("splat", one, SIDE, "0") for one in ("f32", self.sums.short)]
+        _store(words, "f32", TOTALS, dict.fromkeys(places, none[0]), places)
+        with ExitStack() as stack:
+            for axis in blocks.loops:
+                stack.enter_context(words.loop(axis.name, axis.extent))
+            made = self.added(words, chunk, dict.fromkeys(places, none[1]))
+            _store(words, self.sums.short, BLOCK, made, places)
+            blocks.add(height)
+        totals = {
+            one: words.call("load", "f32", SIDE, f"{TOTALS} + {place}")
+            for one, place in places.items()
+        }
+        _store(words, "f32", sums, totals, places)
+
+    def added(self, words: Words, chunk: Chunk, start: Texts) -> Texts:
+        """The sums by row and column, from these on."""
+        groups, size, step = chunk.groups, self.factors[0].bytes, dim_text(chunk.step)
         words.line(f"const char *left = {chunk.left} + at_row*{step};")
+        vector = words.type(self.sums.short, SIDE)
+        sums = {one: words.declare(vector, text) for one, text in start.items()}
+        rows, columns = (sorted({one[k] for one in start}) for k in (0, 1))
         with words.block(f"for (int term = 0; term < terms; term += {GROUP_BYTES // size})"):
             right = []
             for column in columns:
                 where = f"{groups.where} + term*{groups.term}ll + {column * SIDE * groups.lane}"
                 loaded = words.call("load", "i32", SIDE, where)
                 right.append(words.declare("factors", f"(factors){loaded}"))
-            for row in range(height):
+            for row in rows:
                 where = f"left + {row}*{step} + term*{size}"
                 group = words.call("splat", "i32", SIDE, words.call("load", "i32", 1, where))
                 name = words.declare("factors", f"(factors){group}")
                 for column in columns:
-                    total, both = sums[row, column][0], [name, right[column]]
+                    total, both = sums[row, column], [name, right[column]]
                     text = ", ".join(reversed(both) if chunk.unsigned_lanes else both)
                     words.line(f"{total} = {self.name}({total}, {text});")
-        if chunk.rest is not None:
-            words.line(f"char sums[{height * chunk.width * SUM_BYTES}] {ALIGNED};")
-        for name, where in sums.values():
-            words.line(words.call("store", short, SIDE, where, name) + ";")
-        if chunk.rest is not None:
-            chunk.rest("sums", height)
+        return sums
 
-    def started(self, words: Words, chunk: Chunk, height: int) -> dict[tuple[int, int], Sum]:
-        """The sums of rows and columns: 0, or what they were; and where they lie."""
-        short, stride = self.sums.short, chunk.width * SUM_BYTES
-        vector, found = words.type(short, SIDE), dict[tuple[int, int], Sum]()
-        zero = words.call("splat", short, SIDE, "0")
-        for row in range(height):
-            for column in range(chunk.width // SIDE):
-                place = f"{row * stride + column * ROW_BYTES}"
-                where, first = f"sums + {place}", zero
-                if chunk.rest is None:
-                    where = f"{chunk.sums} + at_row*{stride} + {place}"
-                    first = f"from == 0 ? {zero} : {words.call('load', short, SIDE, where)}"
-                found[row, column] = Sum(words.declare(vector, first), where)
-        return found
+
+def _store(words: Words, short: str, to: str, values: Texts, places: dict[At, int]) -> None:
+    for one, text in values.items():
+        words.line(words.call("store", short, SIDE, f"{to} + {places[one]}", text) + ";")
 
 
 DOTS = _Dots("__builtin_ia32_dpbf16ps_512", (BFLOAT16, BFLOAT16), FLOAT32, "__bf16").unit(256)
