@@ -1,4 +1,4 @@
-"""Values in which nothing is rounded to a half type on the way, where that was allowed."""
+"""Where values are narrow on the way: what products read so, and how to leave roundings out."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from photic.ir import index as form
 from photic.ir.dim import Dim
+from photic.ir.dtype import BFLOAT16
 from photic.ir.index import Expr
 
 
@@ -18,3 +19,11 @@ def unrounded(value: Expr) -> Expr:
         return inner[0] if is_back else form.rebuilt(one, children, dim)
 
     return form.rewritten(value, {}, build)
+
+
+def is_widened(value: Expr) -> bool:
+    """True for a factor of exact products: a bfloat16 number in float32, a byte in an integer."""
+    if value.op != "cast":
+        return False
+    source = value.children[0].dtype
+    return source == BFLOAT16 or (source.bytes == 1 and value.dtype.kind == "int")

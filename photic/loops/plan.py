@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from photic.forms.merged_axes import merged
 from photic.forms.places import place_of
-from photic.forms.rounding import unrounded
+from photic.forms.rounding import is_widened, unrounded
 from photic.ir import dim as dims
 from photic.ir import index as form
 from photic.ir.dim import Data, Dim, FloorDiv, Mod, Var, bounds, coefficient_of, var, variables
@@ -119,7 +119,7 @@ def values_to_stage(choice: Choice, machine: Machine) -> tuple[Expr, ...]:
 
     def is_staged(one: Expr) -> bool:
         is_common = lanes in one.free and rows not in one.free and not one.free.isdisjoint(bound)
-        is_wide = machine.narrow and one.op == "cast" and _is_narrow(one)
+        is_wide = machine.narrow and is_widened(one)
         parts = list(form.walk(one)) if is_common and not is_wide else []
         return bool(parts) and all(form.is_in_range(x) and x.op not in JOIN for x in parts)
 
@@ -129,11 +129,6 @@ def values_to_stage(choice: Choice, machine: Machine) -> tuple[Expr, ...]:
     lanes_held = choice.width * choice.count
     fits = sum(bounds(size)[1] for size in sizes) * lanes_held <= machine.cache_bytes
     return tuple(found) if fits and bounds(rows.extent)[1] >= STAGED_ROWS else ()
-
-
-def _is_narrow(cast: Expr) -> bool:
-    source = cast.children[0].dtype
-    return source.is_half or (source.bytes == 1 and cast.dtype.kind == "int")
 
 
 def staged_in(store: Store, value: Expr, name: str, lanes: Dim) -> tuple[Buffer, list[Var]]:
