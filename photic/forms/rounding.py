@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from photic.ir import index as form
 from photic.ir.dim import Dim
-from photic.ir.dtype import BFLOAT16
+from photic.ir.dtype import BFLOAT16, DType
 from photic.ir.index import Expr
 
 
@@ -23,7 +23,10 @@ def unrounded(value: Expr) -> Expr:
 
 def is_widened(value: Expr) -> bool:
     """True for a factor of exact products: a bfloat16 number in float32, a byte in an integer."""
-    if value.op != "cast":
-        return False
-    source = value.children[0].dtype
-    return source == BFLOAT16 or (source.bytes == 1 and value.dtype.kind == "int")
+    source = value.children[0].dtype if value.op == "cast" else value.dtype
+    return source == BFLOAT16 != value.dtype or is_wider(source, value.dtype)
+
+
+def is_wider(source: DType, dtype: DType) -> bool:
+    """True if an integer takes more memory than the byte that it was made of."""
+    return source.bytes == 1 and dtype.kind == "int" and dtype.bytes > 1

@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from photic.forms.rounding import is_wider
 from photic.ir.dim import Atom, Dim, Var, bounds, product, substitute, var
 from photic.ir.dtype import BOOL
 from photic.ir.graph import Along, Node, Operand, topological
@@ -150,9 +151,10 @@ def _is_worth(node: Node, use: _Use, fact: _Facts) -> bool:
     places, repeats = len(use.places), _repeats(node, use)
     if isinstance(node.attribute, Along):
         is_alone = node.dtype.kind == "int" or use.inside_reduction in ("", node.op)
-        return places > 1 or repeats > 1 or not is_alone
+        return max(places, repeats) > 1 or not is_alone
+    source = node.operands[0].dtype if node.op == "contiguous" else node.dtype
     # what widens a half takes more memory than the half
-    is_wide = node.op == "contiguous" and node.operands[0].dtype.is_half and node.dtype.bytes > 2
+    is_wide = is_wider(source, node.dtype) or (source.is_half and node.dtype.bytes > 2)
     if is_wide or ((fact.fixed or fact.positional or fact.pins) and not fact.costly):
         return False
     if places > 1 and (fact.costly or len(fact.leaves) > 1):

@@ -226,7 +226,7 @@ def _sum(coded: _Coded, values: Operand, axis: int) -> Node:
 
 
 def _wide(value: Operand) -> Operand:
-    return operand(graphs.cast(value, INT32))
+    return Operand(graphs.cast(operand(value.node), INT32), value.view)
 
 
 def _codes(coded: _Coded) -> Operand:

@@ -112,7 +112,8 @@ def _print(printing: _Printing, found: list[tuple[Product, Steps]]) -> None:
         sums = Buffer(f"{NAME}{number}", (most, width), product.sum.dtype)
         words.line(f"char {sums.name}[{most * width * SUM_BYTES}] {ALIGNED};")
         layouts[sums] = ROW_MAJOR
-        (_sum_of_blocks if product.around else _sum)(printing, product, moves, sums)
+        with words.block(""):
+            (_sum_of_blocks if product.around else _sum)(printing, product, moves, sums)
         reads[product.sum] = product.complete(form.load(sums, index))
     store, tile = printing.tile.store, printing.tile
     value = form.replaced(store.value, reads)
