@@ -159,9 +159,8 @@ def _is_worth(node: Node, use: _Use, fact: _Facts) -> bool:
         return False
     if places > 1 and (fact.costly or len(fact.leaves) > 1):
         return True
-    if fact.costly:
-        return repeats > 1
-    return (fact.chain > 1 or node.dtype.is_half) and repeats > FEW_REPEATS
+    is_long = fact.chain > 1 or node.dtype.is_half
+    return repeats > 1 if fact.costly else is_long and repeats > FEW_REPEATS
 
 
 def _repeats(node: Node, use: _Use) -> float:
