@@ -39,7 +39,7 @@ def narrowed(target: Target) -> Target:
     )
 
 
-def rounded(graph: Graph, precision: str) -> Graph:
+def rounded(graph: Graph, precision: str = "bf16") -> Graph:
     """The graph with the operands of products of matrices in bfloat16, or in integers."""
     make = _with_integers if precision == "int8" else _with_rounded
     return replaced(evaluate_constants(graph), {}, make)
