@@ -85,6 +85,14 @@ class Clock:
         return true
 
 
+class Strict(Clock):
+    """One that stops what takes longer than it may."""
+
+    def sample(self, trial: Trial, calls: int, series: int, seconds: float) -> float | Failure:
+        found = super().sample(trial, calls, series, seconds)
+        return Hung(seconds) if isinstance(found, float) and found > seconds else found
+
+
 def outcomes(clock: Clock, seconds: float = LONG) -> dict[str, Outcome]:
     trials = [named(name) for name in clock.costs]
     return dict(zip(clock.costs, measure(clock, trials, seconds, 0), strict=True))
@@ -183,6 +191,11 @@ def test_every_trial_takes_the_same_number_of_samples_of_the_same_size() -> None
     assert len(sizes - {(1, 1)}) == 1  # single calls are the warming ones
 
 
+def test_what_takes_long_is_no_hang_because_little_time_is_left() -> None:
+    assert isinstance(outcomes(Strict({"old": 1.5}), 0.5)["old"], Timed)
+    assert isinstance(outcomes(Strict({"old": 9.0}), 0.5)["old"], Hung)
+
+
 FAULTS: list[Failure] = [Refused("no"), Crashed("SIGSEGV"), Hung(2.0), OutOfBounds("slot 0")]
 
 
@@ -260,6 +273,13 @@ def test_noise_of_integers_keeps_to_their_range() -> None:
     assert values.dtype == np.int64 and set(values.tolist()) == set(range(-2, 6))
 
 
+def test_a_large_buffer_is_filled_with_noise_that_repeats_at_no_even_stride() -> None:
+    values = noise(Slot(FLOAT32, 1 << 20, 0, 0, False), np.random.default_rng(0))
+    assert len(np.unique(values)) < 1 << 17
+    for stride in (1 << power for power in range(18)):
+        assert len(np.unique(values[::stride])) > min(99, len(values) // stride // 2)
+
+
 # --- a worker process -----------------------------------------------------------------------
 
 COUNT = 1000
@@ -292,6 +312,23 @@ def test_a_trial_computes_in_the_worker(remote: Remote) -> None:
     found = run(remote, source(DOUBLE))
     assert isinstance(found, np.ndarray)
     np.testing.assert_array_equal(found, 2 * np.arange(7, dtype=np.float32))
+
+
+def test_a_run_begins_with_zeros_where_nothing_is_given(remote: Remote) -> None:
+    trial = source("for (int i = 0; i < n; i++) y[i] += x[i];")
+    x = np.arange(COUNT, dtype=np.float32)
+    found = remote.run(trial, {0: x}, (COUNT,), (1,), LONG)
+    assert isinstance(found, dict) and found.keys() == {1}
+    np.testing.assert_array_equal(found[1], x)
+
+
+def test_what_trials_still_share_stays_when_others_are_built() -> None:
+    worker, trial = Worker(), source(DOUBLE)
+    assert worker.build([trial]) == [""] and isinstance(worker.sample(trial, 1, 1), float)
+    before = worker.shared[0, trial.slots[0]][0]
+    assert worker.build([source(f"{DOUBLE} // again")]) == [""]
+    assert worker.shared[0, trial.slots[0]][0] is before
+    assert worker.build([]) == [] and not worker.shared
 
 
 def test_more_work_takes_longer(remote: Remote) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from photic.codegen.dialect import Dialect
 from photic.targets.c.entry import entry_source
-from photic.targets.c.matrix import product
+from photic.targets.c.matrix_text import product
 from photic.targets.c.numerics import prelude
 
 HEAD = """\
