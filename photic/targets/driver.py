@@ -16,10 +16,10 @@ from functools import cache, partial
 from photic.base.errors import PhoticError
 from photic.targets.arrays import Held, Place
 from photic.targets.errors import TooLarge
+from photic.targets.group_products import GROUP
 from photic.targets.launches import groups_of
 
 OUT_OF_MEMORY, NO_DEVICE = 2, 100  # of the drivers' statuses
-GROUP = 64  # work-items of a block: one or two warps, which may have all the registers of one
 MOST_GROUPS = 2**31 - 1  # of a launch
 
 

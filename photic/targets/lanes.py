@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from photic.codegen.dialect import Need
+from photic.codegen.words import Need
 from photic.targets.c.numerics import prelude_with
 
 LANES = Path(__file__).with_name("lanes.h").read_text(encoding="utf-8")

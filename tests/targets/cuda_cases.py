@@ -19,7 +19,7 @@ from photic.search.choosing import randomly
 from photic.search.cost import seconds
 from photic.search.space import Candidate, build, space_of
 from photic.search.work import Work
-from photic.targets.binaries import machine_of
+from photic.targets.binaries import group_machine_of
 from photic.targets.cuda.device import TARGET
 from photic.targets.cuda.dialect import DIALECT
 from photic.targets.launches import parted
@@ -34,7 +34,7 @@ from photic.tuning.partition import partition
 from photic.tuning.trial import called, meaning_of, source_of
 
 # multiprocessors and cache of an A100 and of an H100
-MACHINES = {"sm_80": machine_of(108, 40 << 20), "sm_90": machine_of(132, 50 << 20)}
+MACHINES = {"sm_80": group_machine_of(108, 40 << 20), "sm_90": group_machine_of(132, 50 << 20)}
 MACHINE = MACHINES["sm_80"]
 DRAWN = 40  # candidates of a work
 

@@ -30,11 +30,13 @@ static void photic_call(void (*kernel)(A...), void **given, photic_numbers<int, 
 #ifdef SHARES
 #include <ucontext.h>
 #define __shared__ static
+#define __align__(bytes) __attribute__((aligned(bytes)))
 #define __syncthreads() swapcontext(photic_items + threadIdx.x, &photic_others)
 enum { PHOTIC_GROUP = 1024, PHOTIC_STACK = 1 << 16 };
 static ucontext_t photic_others, photic_items[PHOTIC_GROUP];
 static char photic_stacks[PHOTIC_GROUP][PHOTIC_STACK];
 static int photic_left;
+static bool photic_is_busy;  // of all threads one launches: the memory of a group is there once
 
 template <class... A> struct photic_group {
   static inline void (*kernel)(A...);
@@ -72,11 +74,13 @@ static void photic_run(void (*kernel)(A...), void **given, unsigned groups, unsi
   const unsigned long long total = (unsigned long long)groups * group;
   gridDim.x = groups, blockDim.x = group;
 #ifdef SHARES
+  while (__atomic_test_and_set(&photic_is_busy, __ATOMIC_ACQUIRE)) {}
   photic_group<A...>::kernel = kernel, photic_group<A...>::given = given;
   for (unsigned k = 0; k < groups; k++) {
     blockIdx.x = backwards ? groups - 1 - k : k;
     photic_group<A...>::run(group, backwards);
   }
+  __atomic_clear(&photic_is_busy, __ATOMIC_RELEASE);
   return;
 #endif
   for (unsigned long long k = 0; k < total; k++) {

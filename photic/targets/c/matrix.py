@@ -279,6 +279,14 @@ class _Pairs:
     row: int
 
 
+class TileWords(Words):
+    """Words for any nest: tiles that the instruction fits are printed with it."""
+
+    def special(self, tile: Tile, layouts: Mapping[Buffer, Layout]) -> bool:
+        """As ``product`` says."""
+        return product(tile, layouts, self)
+
+
 class _Flushing(Words):
     """Words for what only tiles read: a subnormal bfloat16 number may be 0, which costs less."""
 
