@@ -90,8 +90,8 @@ class Unit(Protocol):
     def start(self, words: Words, shape: Shape) -> None:
         """New sums of nothing, in registers."""
 
-    def add(self, words: Words, shape: Shape, count: str) -> None:
-        """So many terms, added to them."""
+    def add(self, words: Words, shape: Shape, dtype: DType, count: str) -> None:
+        """So many terms of operands of this dtype, added to them."""
 
     def keep(self, words: Words, shape: Shape, sums: str, is_first: str) -> None:
         """The registers added to the sums in memory, or the first of these."""
@@ -295,7 +295,7 @@ class _Printing:
 
 def _print(printing: _Printing, found: Product, units: Sequence[Unit], number: int) -> None:
     """One sum of products: parts of the terms, and in each what fits into the memory at once."""
-    words, shape, (unit, *_) = printing.words, printing.shape, unit_of(found, units)
+    words, shape, (unit, left, _) = printing.words, printing.shape, unit_of(found, units)
     words.line(f"const int64_t terms = {dim_text(found.terms)};")
     is_even = isinstance(found.terms, int) and found.terms % unit.terms == 0
     with words.block(f"for (int64_t from = 0; from < terms; from += {PART})"):
@@ -307,7 +307,7 @@ def _print(printing: _Printing, found: Product, units: Sequence[Unit], number: i
             words.line(f"const int count = {unit.terms if is_even else count};")
             _bring(printing, found, units, is_even)
             words.line(BARRIER)
-            unit.add(words, shape, str(unit.terms) if is_even else "count")
+            unit.add(words, shape, left.dtype, str(unit.terms) if is_even else "count")
         unit.keep(words, shape, shape.sums(number).name, "from == 0")
 
 
@@ -408,7 +408,7 @@ class Fused:
                 start = words.call("splat", "f32", WIDTH, nothing)
                 words.line(f"{kind} part_{row}_{column} = {start};")
 
-    def add(self, words: Words, shape: Shape, count: str) -> None:
+    def add(self, words: Words, shape: Shape, dtype: DType, count: str) -> None:
         kind, one = words.type("f32", WIDTH), words.type("f32", 1)
         words.line(UNROLLED)
         with words.block(f"for (int term = 0; term < {count}; term++)"):

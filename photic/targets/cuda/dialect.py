@@ -9,6 +9,8 @@ from __future__ import annotations
 from functools import partial
 
 from photic.codegen.dialect import Dialect
+from photic.targets.cuda.fragments import HEAD as FRAGMENTS
+from photic.targets.cuda.fragments import MATRIX
 from photic.targets.group_nests import words_for
 from photic.targets.group_products import GROUP
 from photic.targets.lanes import LANES, prelude_of
@@ -18,7 +20,6 @@ from photic.targets.launches import Spelling, entry_source
 BOUNDS = f"__launch_bounds__({GROUP}, 1)"
 
 THREAD = "#define THREAD ((int)threadIdx.x)\n"
-UNITS = ()  # for products of a group
 
 assert __package__
 SPELLING = Spelling(
@@ -35,7 +36,7 @@ DIALECT = Dialect(
     prelude=partial(prelude_of, __package__),
     kernel=SPELLING.kernel,
     pointer="*restrict {name}",
-    head=THREAD + LANES,
+    head=THREAD + LANES + FRAGMENTS,
     entry=partial(entry_source, SPELLING),
-    words=partial(words_for, UNITS),
+    words=partial(words_for, (MATRIX,)),
 )

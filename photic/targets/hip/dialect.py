@@ -10,6 +10,7 @@ from functools import partial
 
 from photic.targets.cuda.dialect import DIALECT as CUDA
 from photic.targets.cuda.dialect import SPELLING as OF_CUDA
+from photic.targets.group_nests import words_for
 from photic.targets.group_products import GROUP
 from photic.targets.lanes import LANES
 from photic.targets.launches import entry_source
@@ -36,4 +37,4 @@ HEAD = """\
 ITEM = f"(int64_t)__builtin_amdgcn_workgroup_id_x() * {GROUP} + __builtin_amdgcn_workitem_id_x()"
 
 SPELLING = replace(OF_CUDA, item=ITEM, group="(int64_t)__builtin_amdgcn_workgroup_id_x()")
-DIALECT = replace(CUDA, name="hip", head=HEAD + LANES, entry=partial(entry_source, SPELLING))
+DIALECT = replace(CUDA, name="hip", head=HEAD + LANES, entry=partial(entry_source, SPELLING), words=partial(words_for, ()))

@@ -1,0 +1,142 @@
+"""Products that a group of work-items computes together: what they mean, and where items wait.
+
+The texts of the cuda target run on a processor (cuda_stand_in.py), work-items from the first to the
+last and from the last to the first, each to its barrier.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import ml_dtypes
+import numpy as np
+import pytest
+from targets.cuda_stand_in import library_of, number, use
+
+import photic as ph
+from photic.forms.eval import Array
+from photic.targets import driver
+from photic.targets.launches import parted
+
+BARRIER = "__syncthreads();"
+TOGETHER = "group_sums"
+INSTRUCTION = "multiply_"
+EPSILON = {"float32": 2.0**-24, "bfloat16": 2.0**-8, "float16": 2.0**-11}  # half a unit, of results
+SUMMING = 2.0**-18  # float32 sums of some thousand products
+NUMPY = {"float32": np.float32, "bfloat16": ml_dtypes.bfloat16, "float16": np.float16}
+
+compiled = partial(ph.compile, target="cuda", search=0)
+
+
+@pytest.fixture
+def stand_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[ctypes.CDLL]:
+    """The driver."""
+    found = use(monkeypatch)
+    yield found
+    number(found, "backwards").value = 0
+
+
+def drawn(*shape: int, dtype: str = "float32") -> Array:
+    return np.random.default_rng(sum(shape)).standard_normal(shape).astype(NUMPY[dtype])
+
+
+def in_both_orders(stand_in: ctypes.CDLL, program: ph.Program, **given: Array) -> Array:
+    """The only output, which must not depend on the order of work-items."""
+    found = []
+    for backwards in (0, 1):
+        number(stand_in, "backwards").value = backwards
+        (result,) = program(**given).values()
+        found.append(result)
+    np.testing.assert_array_equal(*found)
+    return found[0].astype(np.float64)
+
+
+def require_product(found: Array, a: Array, b: Array) -> None:
+    epsilon = EPSILON[a.dtype.name]
+    wide = [one.astype(np.float64) for one in (a, b)]
+    expected, scale = wide[0] @ wide[1], np.abs(wide[0]) @ np.abs(wide[1])
+    assert (np.abs(found - expected) <= epsilon * np.abs(expected) + SUMMING * scale).all()
+
+
+# --- what they mean -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", NUMPY)
+@pytest.mark.parametrize(
+    ("rows", "terms", "columns"),
+    [(32, 16, 32), (40, 256, 48), (77, 290, 131), (128, 31, 64), (333, 96, 129)],
+)
+def test_products_equal_those_in_float64(
+    rows: int, terms: int, columns: int, dtype: str, stand_in: ctypes.CDLL
+) -> None:
+    a, b = drawn(rows, terms, dtype=dtype), drawn(terms, columns, dtype=dtype)
+    program = compiled(ph.input("a", a.shape, dtype) @ ph.input("b", b.shape, dtype))
+    assert TOGETHER in program.artifact.source
+    assert (f"{INSTRUCTION}{'bf16' if dtype == 'bfloat16' else 'f16'}(" in kernels(program)) == (
+        dtype != "float32"
+    )
+    require_product(in_both_orders(stand_in, program, a=a, b=b), a, b)
+
+
+def kernels(program: ph.Program) -> str:
+    """The texts of the nests, without the prelude."""
+    return "".join(one.source for one in program.report.kernels)
+
+
+def test_every_size_of_a_symbolic_number_of_rows_is_right(stand_in: ctypes.CDLL) -> None:
+    count, b = ph.dim("rows", 1, 200), drawn(70, 96)
+    program = compiled(ph.input("a", (count, 70)) @ ph.constant(b))
+    assert TOGETHER in program.artifact.source
+    for rows in (1, 3, 4, 31, 32, 63, 64, 65, 130, 200):
+        a = drawn(rows, 70)
+        require_product(in_both_orders(stand_in, program, a=a), a, b)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A program, and its inputs' shapes."""
+
+    tensor: Callable[[Mapping[str, ph.Tensor]], ph.Tensor]
+    shapes: dict[str, tuple[int, ...]]
+
+
+def gated(x: Mapping[str, ph.Tensor]) -> ph.Tensor:
+    """Two products in a tile, and what is made of both."""
+    return ph.silu(x["a"] @ x["b"]) * (x["a"] @ x["c"])
+
+
+MADE = {
+    "a transposed right side": Made(
+        lambda x: x["a"] @ ph.swapaxes(x["b"], 0, 1), {"a": (70, 50), "b": (90, 50)}
+    ),
+    "a transposed left side": Made(
+        lambda x: ph.swapaxes(x["a"], 0, 1) @ x["b"], {"a": (50, 70), "b": (50, 90)}
+    ),
+    "batches, and what follows": Made(
+        lambda x: ph.relu(x["a"] @ x["b"] + x["c"]),
+        {"a": (3, 40, 20), "b": (3, 20, 70), "c": (70,)},
+    ),
+    "two products": Made(gated, {"a": (40, 200), "b": (200, 70), "c": (200, 70)}),
+    "a convolution with a border": Made(
+        lambda x: ph.conv2d(x["a"], x["b"], padding=1), {"a": (2, 5, 9, 40), "b": (33, 5, 3, 3)}
+    ),
+    "operands that are computed": Made(
+        lambda x: ph.exp(x["a"]) @ (x["b"] * x["c"]), {"a": (64, 33), "b": (33, 64), "c": (64,)}
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_they_equal_what_the_c_target_computes(name: str, stand_in: ctypes.CDLL) -> None:
+    made = MADE[name]
+    inputs = {key: ph.input(key, shape) for key, shape in made.shapes.items()}
+    given = {key: drawn(*shape) for key, shape in made.shapes.items()}
+    program = compiled(made.tensor(inputs))
+    assert TOGETHER in program.artifact.source
+    want = ph.compile(made.tensor(inputs), search=0, target="c")(**given)
+    (expected,) = want.values()
+    found = in_both_orders(stand_in, program, **given)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=3e-6 * np.abs(expected).max())
