@@ -18,7 +18,7 @@ from photic.codegen.dialect import Dialect
 from photic.loops.target import Machine
 from photic.targets.devices import Driven, numbered
 from photic.targets.driver import Driver, Queue
-from photic.targets.group_products import GroupTiles
+from photic.targets.group_products import GROUP, GroupTiles
 from photic.targets.kernel_files import built, parts_of
 from photic.targets.launches import plan_of
 from photic.targets.session import Loaded
@@ -160,7 +160,7 @@ def machine_of(units: int, l2_bytes: int) -> Machine:
 
 def group_machine_of(units: int, l2_bytes: int) -> Machine:
     """The same of a device whose groups compute products together."""
-    return replace(machine_of(units, l2_bytes), special=GroupTiles(units))
+    return replace(machine_of(units, l2_bytes), special=GroupTiles(units), group=GROUP)
 
 
 def _build(kind: Kind, device: Opened, source: str) -> Path:

@@ -27,6 +27,18 @@ template <class... A, int... I>
 static void photic_call(void (*kernel)(A...), void **given, photic_numbers<int, I...>) {
   kernel(*(A *)given[I]...);
 }
+// The arguments of a kernel, copied: what a launch that is recorded is given.
+extern "C" void *malloc(unsigned long);
+template <class... A> static void **photic_kept(void (*)(A...), void **given) {
+  const unsigned long sizes[] = {sizeof(A)...};
+  void **kept = (void **)malloc(sizeof...(A) * sizeof(void *));
+  for (unsigned k = 0; k < sizeof...(A); k++) {
+    kept[k] = malloc(sizes[k]);
+    __builtin_memcpy(kept[k], given[k], sizes[k]);
+  }
+  return kept;
+}
+
 #ifdef SHARES
 #include <ucontext.h>
 #define __shared__ static

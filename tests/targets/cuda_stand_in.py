@@ -25,7 +25,8 @@ KERNEL = re.compile(r'^extern "C" __global__ void \w+\(.*?\) (\w+)\(', re.MULTIL
 RUN = """
 extern "C" void run_{name}(void **given, unsigned groups, unsigned group, int backwards) {{
   photic_run({name}, given, groups, group, backwards);
-}}"""
+}}
+extern "C" void **keep_{name}(void **given) {{ return photic_kept({name}, given); }}"""
 
 
 def compiled(text: str, more: str = "") -> Path:
