@@ -20,8 +20,11 @@ MOST_SCRATCH_BYTES = 4 << 20  # of one thread; more would not stay in a cache
 
 
 def table_of(nests: tuple[Nest, ...]) -> list[Buffer]:
-    """Every buffer that the kernels are given, in the order of the table."""
-    return list(dict.fromkeys(one for nest in nests for one in nest.parameters))
+    """Every buffer that the kernels are given, in the order of the table.
+
+    Each once, also if kernels see it in several shapes.
+    """
+    return list({one.name: one for nest in nests for one in nest.parameters}.values())
 
 
 def candidate_source(nests: tuple[Nest, ...], symbols: Sequence[Symbol], dialect: Dialect) -> str:

@@ -123,12 +123,15 @@ def called(
     given = {}
     for number, (one, shape) in enumerate(zip(source.buffers, shapes, strict=True)):
         array = arrays.get(one.name, np.zeros(shape, one.dtype.numpy))
-        given[number] = relaid(array, source.layouts[one.name]).reshape(-1)
-    outputs = {one.buffer for one in work.stores}
-    wanted = [number for number, one in enumerate(source.buffers) if one in outputs]
-    between = [n for n, b in enumerate(source.buffers) if b in source.candidate.stored]
-    found = remote.run(trial, given, trial.sizes, sorted({*wanted, *between}), RUN_SECONDS)
+        given[number] = relaid(array.reshape(shape), source.layouts[one.name]).reshape(-1)
+    results = {one.buffer.name: one.buffer for one in work.stores}  # shapes as others know them
+    results |= {one.name: one for one in source.candidate.stored}
+    wanted = [number for number, one in enumerate(source.buffers) if one.name in results]
+    found = remote.run(trial, given, trial.sizes, wanted, RUN_SECONDS)
     if not isinstance(found, dict):
         return str(found)
-    names = {number: source.buffers[number].name for number in found}
-    return {names[n]: array.reshape(shapes[n]) for n, array in found.items()}
+    named = {source.buffers[number].name: array for number, array in found.items()}
+    return {
+        name: array.reshape([number_at(n, sizes) for n in results[name].shape])
+        for name, array in named.items()
+    }

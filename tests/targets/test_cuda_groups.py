@@ -14,12 +14,12 @@ from functools import partial
 import ml_dtypes
 import numpy as np
 import pytest
-from targets.cuda_stand_in import library_of, number, use
+from targets.cuda_stand_in import machine_code, number, use
 
 import photic as ph
 from photic.forms.eval import Array
 from photic.targets import driver
-from photic.targets.launches import parted
+from photic.targets.cuda import compiler
 
 BARRIER = "__syncthreads();"
 TOGETHER = "group_sums"
@@ -140,3 +140,52 @@ def test_they_equal_what_the_c_target_computes(name: str, stand_in: ctypes.CDLL)
     (expected,) = want.values()
     found = in_both_orders(stand_in, program, **given)
     np.testing.assert_allclose(found, expected, rtol=0, atol=3e-6 * np.abs(expected).max())
+
+
+# --- where they wait ------------------------------------------------------------------------
+
+
+def worst(x: Mapping[str, ph.Tensor]) -> ph.Tensor:
+    """Values of one side are computed once for many rows; no product."""
+    return ph.max(x["a"][:, None, :] * ph.exp(x["b"])[None, :, :], axis=2)
+
+
+WAITING = {
+    "a product": Made(lambda x: x["a"] @ x["b"], {"a": (64, 40), "b": (40, 64)}),
+    "two products": Made(gated, {"a": (32, 20), "b": (20, 32), "c": (20, 32)}),
+    "values for many rows": Made(worst, {"a": (96, 24), "b": (40, 24)}),
+}
+
+
+def texts(made: Made) -> tuple[dict[str, Array], dict[str, ph.Tensor]]:
+    """What a program is given, and of what it is made."""
+    given = {key: drawn(*shape) for key, shape in made.shapes.items()}
+    inputs = {key: ph.input(key, shape) for key, shape in made.shapes.items()}
+    return given, {"y": made.tensor(inputs)}
+
+
+@pytest.mark.parametrize("name", WAITING)
+def test_every_barrier_is_needed(
+    name: str, stand_in: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(driver, "MOST_GROUPS", 1)  # so that the next item begins in the same group
+    given, outputs = texts(WAITING[name])
+    whole = compiled(outputs)
+    expected, count = in_both_orders(stand_in, whole, **given), kernels(whole).count(BARRIER)
+    assert count >= 2
+    for k in range(count):
+        monkeypatch.setattr(compiler, "version", lambda k=k: f"without barrier {k} of {name}")
+        monkeypatch.setattr(compiler, "machine_code", partial(code_without, k))
+        program = compiled(outputs)
+        found = []
+        for backwards in (0, 1):
+            number(stand_in, "backwards").value = backwards
+            found.append(np.array_equal(program(**given)["y"], expected))
+        assert not all(found), f"barrier {k} of {count}"
+
+
+def code_without(k: int, text: str, architecture: str) -> bytes:
+    """The code of a text without one of its barriers."""
+    parts = text.split(BARRIER)
+    without = [*parts[:k], f"{parts[k]};{parts[k + 1]}", *parts[k + 2 :]]
+    return machine_code(BARRIER.join(without), architecture)
