@@ -23,7 +23,7 @@ from photic.codegen.words import Words, dim_text
 from photic.forms.layout import aligned_bytes
 from photic.ir import index as form
 from photic.ir.dim import Dim, Var, bounds, product, variables
-from photic.ir.index import Access, Buffer
+from photic.ir.index import Buffer
 from photic.ir.nest import Fit, Loop, Nest, Part, Tile, parallel_loops, tiles
 from photic.ir.program import ROW_MAJOR, Layout
 from photic.targets.group_products import (
@@ -134,9 +134,11 @@ class _Walk:
         if is_divided:
             self.tiles.append(("by one", "never"))
         elif found := products_of(tile):
-            operands = {one.attribute.buffer for each in found for one in each.loads()}
+            operands = {one.buffer for each in found for one in each.loads()}
             wait = self.pending.wait(operands, set())  # it has barriers of its own
-            value = form.replaced(tile.store.value, {one.sum: form.zero(one.sum.dtype) for one in found})
+            value = form.replaced(
+                tile.store.value, {one.sum: form.zero(one.sum.dtype) for one in found}
+            )
             rest = form.buffers_read(replace(tile.store, value=value))
             self.pending = _Pending(rest, {tile.store.buffer})
             self.tiles.append(("together", wait))

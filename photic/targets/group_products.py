@@ -59,11 +59,10 @@ class Product:
     def terms(self) -> Dim:
         return product_of(axis.extent for axis in self.axes)
 
-    def loads(self) -> Iterator[Expr]:
+    def loads(self) -> Iterator[Access]:
         """Every load of the operands."""
-        for one in form.walk(self.left, self.right):
-            if isinstance(one.attribute, Access):
-                yield one
+        for operand in (self.left, self.right):
+            yield from form.loads(operand)
 
 
 class Unit(Protocol):
@@ -318,7 +317,13 @@ def _bring(printing: _Printing, found: Product, units: Sequence[Unit], is_even: 
     unit, left, right = unit_of(found, units)
     for name, value, axis, side, limit in (
         (LEFT, left, rows, shape.rows, rows.extent),
-        (RIGHT, right, lanes.axis, shape.columns, shape.columns if lanes.valid is None else lanes.valid),
+        (
+            RIGHT,
+            right,
+            lanes.axis,
+            shape.columns,
+            shape.columns if lanes.valid is None else lanes.valid,
+        ),
     ):
         memory = unit.memory(name, side, value.dtype)
         _operand(printing, found, unit, memory, value, (axis, side, limit), is_even)
@@ -342,8 +347,8 @@ def _operand(
     words.line(UNROLLED)
     with words.block(f"for (int step = 0; step < {side * unit.terms // GROUP}; step++)"):
         words.line(f"const int one = step * {GROUP} + THREAD;")
-        for (digit, extent), text in zip(digits, (f"one / {digits[1][1]}", f"one % {digits[1][1]}")):
-            words.line(f"const int64_t {digit.name} = {text};")
+        (outer, _), (inner, count) = digits
+        words.line(f"const int64_t {outer.name} = one / {count}, {inner.name} = one % {count};")
         limits = [f"{axis.name} < {dim_text(limit)}"] if limit != side else []
         limits += [] if is_even else ["term < count"]
         index = unit.index(var(place.name, side), var(term.name, unit.terms))

@@ -96,7 +96,9 @@ def _kernel(words: Words, spelling: Spelling, nest: Nest) -> None:
     A nest that groups run together has items for groups, of which ``total`` counts the work-items.
     """
     count, scratch, turns = len(nest.parameters), scratch_starts(nest)[-1], _turns(spelling, nest)
-    total, item = ("total", spelling.item) if turns is None else (f"total / {GROUP}", spelling.group)
+    total, item = (
+        ("total", spelling.item) if turns is None else (f"total / {GROUP}", spelling.group)
+    )
     given = "".join(spelling.parameter.format(k=k) + ", " for k in range(count))
     words.line(f"{spelling.head} photic_{nest.name}({given}const photic_sizes given,")
     with words.block(f"    {spelling.memory}scratch, int64_t total, int64_t each)"):

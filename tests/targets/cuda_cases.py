@@ -65,6 +65,18 @@ def winners(
         yield work, min(drawn, key=lambda one: (len(one.nests), seconds(one.nests, machine)))
 
 
+def drawn_candidates(
+    outputs: Mapping[str, ph.Tensor], count: int
+) -> Iterator[tuple[Work, Candidate]]:
+    """Random candidates of each group of kernels."""
+    state = prepared(graph_of(outputs, {}), target_named("c"))
+    for work in dict.fromkeys(one.work for one in partition(state.program)[1]):
+        space, draw = space_of(work, MACHINE, ()), randomly(random.Random(0))
+        for _ in range(count):
+            if is_small(made := build(space, draw)):
+                yield work, made
+
+
 @dataclass(frozen=True, slots=True)
 class Here:
     """A worker in this process, called as one in another is."""

@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 import pytest
 from targets.cuda_cases import judged, winners
-from targets.cuda_stand_in import number, unopened, use
+from targets.cuda_stand_in import group_memory, number, unopened, use
 from targets.opencl_cases import is_usable, results
 from typer.testing import CliRunner
 
@@ -25,7 +25,7 @@ from bench.workloads import WORKLOADS, Workload, inputs_of, naive_attention
 from photic.cli.main import app
 from photic.cli.targets_check import CHECKS, Check, faults_of
 from photic.ir.dtype import FLOAT32
-from photic.targets import driver, group_nests, launches
+from photic.targets import driver, launches
 from photic.targets.cuda import compiler, device
 from photic.targets.cuda.device import CUDA, DRIVEN, TARGET
 from photic.targets.cuda.errors import CudaFailed, CudaMissing, CudaRefused
@@ -123,15 +123,16 @@ def test_threads_call_one_program_at_once(stand_in: ctypes.CDLL) -> None:
 def test_scratch_that_would_not_fit_is_shared_by_turns(
     stand_in: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(group_nests, "SHARED_BYTES", 0)  # so that it is work-items' own
     x, w = ph.input("x", (640, 64)), ph.exp(ph.input("w", (48, 64)))
     y = ph.max(x[:, None, :] * w[None, :, :], axis=2)
-    program = compiled({"y": y})
+    with group_memory(0):  # so that it is work-items' own
+        program = compiled({"y": y})
     assert program.artifact.scratch_bytes > 0 and "__shared__" not in program.artifact.source
     given = {"x": normal(640, 64), "w": normal(48, 64)}
     whole = program(**given)["y"]
     monkeypatch.setattr(launches, "SCRATCH_BYTES", 1)  # one group at a time
-    again = compiled({"y": y})(**given)["y"]
+    with group_memory(0):
+        again = compiled({"y": y})(**given)["y"]
     assert np.array_equal(whole, again)
 
 

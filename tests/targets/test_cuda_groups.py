@@ -14,12 +14,14 @@ from functools import partial
 import ml_dtypes
 import numpy as np
 import pytest
-from targets.cuda_stand_in import machine_code, number, use
+from targets.cuda_cases import drawn_candidates, judged
+from targets.cuda_stand_in import group_memory, machine_code, number, use
 
 import photic as ph
 from photic.forms.eval import Array
-from photic.targets import driver
+from photic.targets import driver, group_nests
 from photic.targets.cuda import compiler
+from photic.targets.cuda.device import DRIVEN
 
 BARRIER = "__syncthreads();"
 TOGETHER = "group_sums"
@@ -140,6 +142,25 @@ def test_they_equal_what_the_c_target_computes(name: str, stand_in: ctypes.CDLL)
     (expected,) = want.values()
     found = in_both_orders(stand_in, program, **given)
     np.testing.assert_allclose(found, expected, rtol=0, atol=3e-6 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("most", [48 << 10, 6000], ids=["memory of groups", "too little of it"])
+def test_fused_kernels_of_the_search_compute_what_was_written(
+    most: int, stand_in: ctypes.CDLL
+) -> None:
+    x, w, v = ph.input("x", (70, 40)), ph.input("w", (40, 66)), ph.input("v", (66, 40))
+    seen = set[str]()
+    with group_memory(most):
+        for work, candidate in drawn_candidates({"y": ph.softmax(x @ w, axis=1) @ v}, 12):
+            ways = {
+                how
+                for turns in map(group_nests.turns_of, candidate.nests)
+                for how, _ in (turns.tiles if turns else ())
+            }
+            if ways and len(candidate.nests) < 3:
+                seen |= ways
+                assert judged(work, candidate, DRIVEN.worker()) == ""
+    assert seen == {"by one", "divided", "together"}
 
 
 # --- where they wait ------------------------------------------------------------------------

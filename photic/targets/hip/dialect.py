@@ -37,4 +37,10 @@ HEAD = """\
 ITEM = f"(int64_t)__builtin_amdgcn_workgroup_id_x() * {GROUP} + __builtin_amdgcn_workitem_id_x()"
 
 SPELLING = replace(OF_CUDA, item=ITEM, group="(int64_t)__builtin_amdgcn_workgroup_id_x()")
-DIALECT = replace(CUDA, name="hip", head=HEAD + LANES, entry=partial(entry_source, SPELLING), words=partial(words_for, ()))
+DIALECT = replace(
+    CUDA,
+    name="hip",
+    head=HEAD + LANES,
+    entry=partial(entry_source, SPELLING),
+    words=partial(words_for, ()),
+)
