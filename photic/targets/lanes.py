@@ -1,7 +1,7 @@
 """What the dialects of GPUs share: C++ in which Clang's vectors are objects (``lanes.h``).
 
 The functions of the prelude are those of the c target wherever their text is C++ too. The compiler
-unrolls the objects' loops. Work-items share no memory, so that no text has a barrier.
+unrolls the objects' loops.
 """
 
 from __future__ import annotations

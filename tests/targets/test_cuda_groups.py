@@ -7,6 +7,7 @@ last and from the last to the first, each to its barrier.
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +15,7 @@ from functools import partial
 import ml_dtypes
 import numpy as np
 import pytest
-from targets.cuda_cases import drawn_candidates, judged
+from targets.cuda_cases import drawn_candidates, judged, text_of
 from targets.cuda_stand_in import group_memory, machine_code, number, use
 
 import photic as ph
@@ -22,6 +23,7 @@ from photic.forms.eval import Array
 from photic.targets import driver, group_nests
 from photic.targets.cuda import compiler
 from photic.targets.cuda.device import DRIVEN
+from photic.tensor.compiling import graph_of
 
 BARRIER = "__syncthreads();"
 TOGETHER = "group_sums"
@@ -210,3 +212,34 @@ def code_without(k: int, text: str, architecture: str) -> bytes:
     parts = text.split(BARRIER)
     without = [*parts[:k], f"{parts[k]};{parts[k + 1]}", *parts[k + 2 :]]
     return machine_code(BARRIER.join(without), architecture)
+
+
+# --- where they read ------------------------------------------------------------------------
+
+BANKS, WARP, WORD = 32, 32, 4
+READ = re.compile(r"load_(f32x1|f32x4|i32x1)\((group_(?:left|right)) \+ (.*)\);")
+PLACE = re.compile(r"const int (.*);")
+
+
+@pytest.mark.parametrize("dtype", NUMPY)
+@pytest.mark.parametrize("size", [64, 2048])
+def test_no_two_work_items_meet_in_a_bank_where_tiles_are_read(dtype: str, size: int) -> None:
+    graph = graph_of({"y": ph.input("a", (size, size), dtype) @ ph.input("b", (size, size), dtype)}, {})
+    text = text_of(graph, "sm_80").partition("INLINE void k0_at")[2]
+    places = [one for line in PLACE.findall(text) for one in line.split(", ") if "THREAD" in one]
+    reads = READ.findall(text)
+    assert len(places) >= 2 and len(reads) >= 5
+    for kind, _, address in reads:
+        words = 4 if kind == "f32x4" else 1
+        for first in range(0, WARP, WARP // words):  # as many items as banks serve at once
+            touched: dict[int, set[int]] = {}
+            for thread in range(first, first + WARP // words):
+                known = {"THREAD": thread, "term": 0}
+                for one in places:
+                    name, _, value = one.partition(" = ")
+                    if "step" not in value:
+                        known[name] = eval(value.replace("/", "//"), {}, known)
+                start = eval(address, {}, known) // WORD
+                for word in range(start, start + words):
+                    touched.setdefault(word % BANKS, set()).add(word)
+            assert max(map(len, touched.values())) == 1, address
