@@ -1,4 +1,4 @@
-"""Values in which nothing is rounded to a half type on the way, where that was allowed."""
+"""Where values are narrow on the way: what products read so, and how to leave roundings out."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from photic.ir import index as form
 from photic.ir.dim import Dim
+from photic.ir.dtype import BFLOAT16, DType
 from photic.ir.index import Expr
 
 
@@ -18,3 +19,14 @@ def unrounded(value: Expr) -> Expr:
         return inner[0] if is_back else form.rebuilt(one, children, dim)
 
     return form.rewritten(value, {}, build)
+
+
+def is_widened(value: Expr) -> bool:
+    """True for a factor of exact products: a bfloat16 number in float32, a byte in an integer."""
+    source = value.children[0].dtype if value.op == "cast" else value.dtype
+    return source == BFLOAT16 != value.dtype or is_wider(source, value.dtype)
+
+
+def is_wider(source: DType, dtype: DType) -> bool:
+    """True if an integer takes more memory than the byte that it was made of."""
+    return source.bytes == 1 and dtype.kind == "int" and dtype.bytes > 1

@@ -14,10 +14,12 @@ CACHES = ("float32", "float16", "bfloat16", "int8")
 """Keys and values as one of these; int8 has a float32 scale for each head of each token."""
 DEFAULT_CACHE = "float32"
 AUTOMATIC = "auto"
-"""As the precision of products says: bfloat16 with ``"bf16"``, else float32."""
-PRECISIONS = ("bf16", "exact")
+"""As the precision of products says: float32 with ``"exact"``, else bfloat16."""
+PRECISIONS = ("bf16", "int8", "exact")
 """``"exact"``: float32 throughout. ``"bf16"``: both factors of a product of matrices are rounded to
-bfloat16 (half a unit is 2^-9 of a number), in calls of 16 tokens and more; sums stay float32."""
+bfloat16 (half a unit is 2^-9 of a number), in calls of 16 tokens and more; sums stay float32.
+``"int8"``: what quantised weights are multiplied with is rounded to a 127th of the largest number
+of its 32, in all calls, and multiplied as integers; other products are as with ``"bf16"``."""
 DEFAULT_PRECISION = "bf16"
 
 
@@ -25,7 +27,7 @@ def kept_as(cache: str, precision: str) -> str:
     """What a cache that is chosen by the precision of products is kept as."""
     if cache != AUTOMATIC:
         return cache
-    return "bfloat16" if precision == DEFAULT_PRECISION else DEFAULT_CACHE
+    return DEFAULT_CACHE if precision == "exact" else "bfloat16"
 
 
 def ring_rows(window: int, context: int, chunk: int) -> int:

@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from photic.forms.rounding import is_wider
 from photic.ir.dim import Atom, Dim, Var, bounds, product, substitute, var
 from photic.ir.dtype import BOOL
 from photic.ir.graph import Along, Node, Operand, topological
@@ -149,16 +150,17 @@ def _is_worth(node: Node, use: _Use, fact: _Facts) -> bool:
     """True if a node is stored though nothing else asks for it."""
     places, repeats = len(use.places), _repeats(node, use)
     if isinstance(node.attribute, Along):
-        return places > 1 or repeats > 1 or use.inside_reduction not in ("", node.op)
+        is_alone = node.dtype.kind == "int" or use.inside_reduction in ("", node.op)
+        return max(places, repeats) > 1 or not is_alone
+    source = node.operands[0].dtype if node.op == "contiguous" else node.dtype
     # what widens a half takes more memory than the half
-    is_wide = node.op == "contiguous" and node.operands[0].dtype.is_half and node.dtype.bytes > 2
+    is_wide = is_wider(source, node.dtype) or (source.is_half and node.dtype.bytes > 2)
     if is_wide or ((fact.fixed or fact.positional or fact.pins) and not fact.costly):
         return False
     if places > 1 and (fact.costly or len(fact.leaves) > 1):
         return True
-    if fact.costly:
-        return repeats > 1
-    return (fact.chain > 1 or node.dtype.is_half) and repeats > FEW_REPEATS
+    is_long = fact.chain > 1 or node.dtype.is_half
+    return repeats > 1 if fact.costly else is_long and repeats > FEW_REPEATS
 
 
 def _repeats(node: Node, use: _Use) -> float:

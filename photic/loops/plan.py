@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from photic.forms.merged_axes import merged
 from photic.forms.places import place_of
-from photic.forms.rounding import unrounded
+from photic.forms.rounding import is_widened, unrounded
 from photic.ir import dim as dims
 from photic.ir import index as form
 from photic.ir.dim import Data, Dim, FloorDiv, Mod, Var, bounds, coefficient_of, var, variables
@@ -119,8 +119,8 @@ def values_to_stage(choice: Choice, machine: Machine) -> tuple[Expr, ...]:
 
     def is_staged(one: Expr) -> bool:
         is_common = lanes in one.free and rows not in one.free and not one.free.isdisjoint(bound)
-        is_wide = machine.narrow and one.op == "cast" and one.children[0].dtype.is_half
-        parts = list(form.walk(one)) if is_common and not is_wide else []
+        is_common &= not (machine.narrow and is_widened(one))
+        parts = list(form.walk(one)) if is_common else []
         return bool(parts) and all(form.is_in_range(x) and x.op not in JOIN for x in parts)
 
     inner = parts_first([choice.store.value], lambda x: () if is_staged(x) else x.children, ())
@@ -251,9 +251,8 @@ def _access_cost(access: Access, lanes: Var, width: int, constants: frozenset[st
     stride = coefficient_of(place_of(access), lanes)
     if stride == 0:
         return BROADCAST_COST
-    if stride in (1, -1) or (
-        access.buffer.name in constants and _cut_axis(access, lanes) is not None
-    ):
+    is_cut = access.buffer.name in constants and _cut_axis(access, lanes) is not None
+    if stride in (1, -1) or is_cut:
         return 1.0
     return EVERY_SECOND if stride == 2 else float(width)
 

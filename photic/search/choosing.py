@@ -12,19 +12,15 @@ from collections.abc import Callable, Mapping, Sequence
 
 Choose = Callable[[str, Sequence[str]], int]
 
-LOOPS, CUTS, TILES = 4.0, 1.5, 6.0  # how likely a plan goes on with a loop, a cut, a lone tile
+BEST_FIRST = (" lanes", " register tile", " order", " values")  # what is best known comes first
 SIZES = {"1": 0.5, "8": 0.5, "16": 2.0, "32": 3.0, "64": 4.0, "96": 1.0, "128": 3.0, "256": 2.0}
 
 
 def weights(key: str, options: Sequence[str]) -> list[float]:
     """How likely each option is before anything was measured; they need not add up to 1."""
-    if key.startswith("plan"):
-        kinds = [one.split()[0] for one in options]
-        shares = {"Loop": LOOPS, "Then": CUTS, "Tile": TILES}
-        return [shares[kind] / kinds.count(kind) for kind in kinds]
     if key.startswith("tile "):
         return [SIZES.get(one, 1.0) for one in options]
-    if key.endswith((" lanes", " register tile", " order", " values")):  # the best known come first
+    if key.startswith("plan") or key.endswith(BEST_FIRST):
         return [1 / (1 + number) for number in range(len(options))]
     return [1.0] * len(options)
 

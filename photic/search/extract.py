@@ -29,7 +29,6 @@ COSTS = {"exp2": 12.0, "log2": 16.0, "sin": 24.0, "recip": 8.0, "sqrt": 8.0}
 COSTS |= {"Leaf": 0.5, "Fold": 0.5}
 MOST_POINTS = 1e9  # of one class; a prior tells no larger ones apart
 INLINE = 8.0  # the most that a value may cost that several readers recompute
-MOST_COST = 1e300
 R, A, P, GUARDED, WEIGHT, ONCE, BODY = range(7)  # the children of a Fold
 
 
@@ -50,7 +49,7 @@ def choose(graph: EGraph, rng: random.Random, spread: float, fixed: Choice) -> d
         if number not in chosen and read <= costs.keys():
             points = _points(graph, _axes(graph, number, node))
             own = _weight(node) * points * math.exp(rng.gauss(0.0, spread))
-            cost = min(own + sum(costs[one] for one in read), MOST_COST)
+            cost = own + sum(costs[one] for one in read)
             heapq.heappush(heap, (cost, next(serial), number, node))
 
     for number, nodes in graph.classes.items():

@@ -7,7 +7,7 @@ loop over which axis: the laws *closure* and *tile*) and reads plans off the sat
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -113,7 +113,27 @@ def _moves(engine: Engine) -> dict[str, list[Move]]:
         states = tuple(map(str, rest)) if op != "Tile" else ()
         if possible.issuperset(states):
             found.setdefault(str(row.output), []).append(Move(op, str(detail), states))
+    _sort(found)
     return found
+
+
+def _sort(moves: Mapping[str, list[Move]]) -> None:
+    """The best first: by which most statements share loops, of equals what ends with a tile."""
+    shared: dict[str, tuple[int, int]] = {}  # of a state: statements, and how often one shares
+
+    def after(move: Move) -> tuple[int, int]:
+        counts = [of(state) for state in move.states] or [(1, 0)]
+        size, shares = (sum(each) for each in zip(*counts, strict=True))
+        return size, shares + (size - 1) * (move.op == "Loop")
+
+    def of(state: str) -> tuple[int, int]:
+        if state not in shared:
+            moves[state].sort(key=lambda one: (-after(one)[1], one.op != "Tile"))
+            shared[state] = after(moves[state][0])
+        return shared[state]
+
+    for state in moves:
+        of(state)
 
 
 def pick_plan(plans: Plans, choose: Choose) -> Plan:

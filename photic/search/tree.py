@@ -1,10 +1,10 @@
 """How candidates are proposed: Monte Carlo tree search.
 
-Choices met in the same order form a tree; half of the draws walk it by UCT, and below it by chance
-or as one of the best so far did; the other half are one of the best with some choices made again.
+Choices met in the same order form a tree; half of the draws walk it by UCT, and go on below it by
+chance; the other half are one of the best so far with some choices made again.
 Every draw is rewarded by the cost model's prediction, one that was measured by its time. Several
 candidates are drawn a proposal into a pool, from which the best predicted is taken. Same seed, same
-proposals as long as the measured times are the same. The caller may have some drawn first.
+proposals as long as the measured times are the same.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ EXPLORATION = 1.0  # weight of rarely visited options against rewards in 0..1
 TINY = 1e-6  # between equals chance decides
 AGAIN = 0.15  # chance that a choice of one of the best is made again
 WALKED = 0.5  # of the tree search's draws walk the tree; the others change one of the best
-FOLLOWED = 0.5  # of the walks go on, below the tree, as one of the best
 BEST = 8  # so many of the best so far are followed
 TRUST = 0.7  # of a predicted reward, where nothing was measured
 GOOD = 0.5  # a reward for which the whole way becomes part of the tree
@@ -46,15 +45,19 @@ Draw = Callable[[Choose], Drawn | None]
 
 @dataclass(slots=True)
 class Pool:
-    """What was drawn and waits to be proposed; what was proposed comes no second time."""
+    """What was drawn and waits to be proposed; what was proposed comes no second time.
 
+    Some are drawn ``firsts``, before a policy is asked.
+    """
+
+    firsts: Iterator[Choose] = field(default_factory=lambda: iter(()))
     waiting: dict[str, Drawn] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)
 
     def take(self, draw: Draw, policy: Callable[[], Choose]) -> Drawn | None:
         """The best predicted of what waits and of new draws by a policy."""
         for _ in range(DRAWS):
-            drawn = draw(policy())
+            drawn = draw(next(self.firsts, None) or policy())
             if drawn is not None and drawn.key not in self.seen:
                 self.waiting[drawn.key] = drawn
         order = sorted(self.waiting.values(), key=lambda one: one.predicted_seconds)
@@ -73,8 +76,7 @@ class _Node:
     """
 
     counts: dict[str, int] = field(default_factory=dict)
-    best: dict[str, float] = field(default_factory=dict)
-    expected: dict[str, float] = field(default_factory=dict)
+    rewards: dict[str, tuple[bool, float]] = field(default_factory=dict)  # is it a measured one?
 
 
 @dataclass(slots=True)
@@ -82,7 +84,6 @@ class Tree:
     """Monte Carlo tree search over the choices."""
 
     rng: random.Random
-    firsts: Iterator[Choose] = field(default_factory=lambda: iter(()))  # before all walks
     pool: Pool = field(default_factory=Pool)
     nodes: dict[Trail, _Node] = field(default_factory=dict)
     best: dict[Trail, float] = field(default_factory=dict)
@@ -98,13 +99,13 @@ class Tree:
             if drawn is not None:
                 self.best_predicted = min(self.best_predicted, drawn.predicted_seconds)
                 reward = TRUST * self.best_predicted / drawn.predicted_seconds
-                for node, label in self._way(drawn.trail, reward):
-                    node.expected[label] = max(node.expected.get(label, 0.0), reward)
-                off = median(self.offs) if self.offs else 1.0
-                self._keep(drawn.trail, off * drawn.predicted_seconds)
+                self._reward(drawn.trail, False, reward)
+                if drawn.key not in self.pool.seen:
+                    off = median(self.offs) if self.offs else 1.0
+                    self._keep(drawn.trail, off * drawn.predicted_seconds)
             return drawn
 
-        return self.pool.take(rewarded, lambda: next(self.firsts, None) or self._walk())
+        return self.pool.take(rewarded, self._walk)
 
     def _keep(self, trail: Trail, seconds: float) -> None:
         """Note the time of a way, measured or expected; only the best stay."""
@@ -112,24 +113,16 @@ class Tree:
         if len(self.best) > BEST:
             del self.best[max(self.best, key=lambda one: self.best[one])]
 
-    def _like_one(self) -> Choose:
-        """As one of the best, some choices made again."""
-        trail = self.rng.choice(list(self.best))
-        kept = {key: label for key, label in trail if self.rng.random() > AGAIN}
-        return replaying(kept, randomly(self.rng))
-
     def _walk(self) -> Choose:
         if self.best and self.rng.random() > WALKED:
-            return self._like_one()
+            like = self.rng.choice(list(self.best))
+            kept = {key: label for key, label in like if self.rng.random() > AGAIN}
+            return replaying(kept, randomly(self.rng))
         trail: list[tuple[str, str]] = []
-        is_inside = True
-        is_followed = bool(self.best) and self.rng.random() < FOLLOWED
-        below = self._like_one() if is_followed else randomly(self.rng)
+        below = randomly(self.rng)
 
         def answer(key: str, options: Sequence[str]) -> int:
-            nonlocal is_inside
-            node = self.nodes.get(tuple(trail)) if is_inside else None
-            is_inside = node is not None
+            node = self.nodes.get(tuple(trail))
             number = below(key, options) if node is None else self._pick(node, key, options)
             trail.append((key, options[number]))
             return number
@@ -143,7 +136,7 @@ class Tree:
         for label, weight in zip(options, likely, strict=True):
             share = weight / sum(likely)
             spread = EXPLORATION * share * math.sqrt(visits + 1) / (1 + node.counts.get(label, 0))
-            known = node.best.get(label, node.expected.get(label, 0.0))
+            _, known = node.rewards.get(label, (False, 0.0))
             scores.append(known + spread + TINY * self.rng.random())
         return scores.index(max(scores))
 
@@ -154,15 +147,14 @@ class Tree:
             self.offs.append(seconds / drawn.predicted_seconds)
         self._keep(drawn.trail, seconds)
         reward = self.best_seconds / seconds if math.isfinite(seconds) else 0.0
-        for node, label in self._way(drawn.trail, reward):
-            node.best[label] = max(node.best.get(label, 0.0), reward)
+        self._reward(drawn.trail, True, reward)
 
-    def _way(self, trail: Trail, reward: float) -> Iterator[tuple[_Node, str]]:
-        """The nodes on a way; the tree grows by one, or by the whole way to something good."""
+    def _reward(self, trail: Trail, is_measured: bool, reward: float) -> None:
+        """Reward a way's choices; the tree grows by one, or by the whole way to something good."""
         for depth, (_, label) in enumerate(trail):
             is_new = trail[:depth] not in self.nodes
             node = self.nodes.setdefault(trail[:depth], _Node())
             node.counts[label] = node.counts.get(label, 0) + 1
-            yield node, label
+            node.rewards[label] = max(node.rewards.get(label, (False, 0.0)), (is_measured, reward))
             if is_new and reward < GOOD:
                 return

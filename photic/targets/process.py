@@ -38,6 +38,7 @@ PARENT_SECONDS = 1.0  # how often a worker looks whether its parent is still the
 CODE = "from photic.targets.process import serve; serve({descriptor}, {parent}, {module!r})"
 SHOWN_CHARACTERS = 500
 LEAST_NOISE = 0.25
+NOISE_COUNT = 65_537  # numbers that differ, then they repeat; a prime, so that no stride meets one
 
 
 class Worker(Protocol):
@@ -116,9 +117,10 @@ class Remote:
         wanted: Sequence[int],
         seconds: float,
     ) -> dict[int, Array] | Failure:
-        """Call once on these arrays by slot; returns those ``wanted`` as they are afterwards.
+        """Call once on these arrays by slot, and on zeros in all other slots.
 
-        Every buffer ends at memory that may not be touched, and only those wanted may change.
+        Returns those ``wanted`` as they are afterwards. Every buffer ends at memory that may not be
+        touched. What is given may only change if it is wanted.
         """
         found = self._on(trial, "run", (dict(buffers), tuple(sizes), tuple(wanted)), seconds)
         assert isinstance(found, dict | Failure)
@@ -229,9 +231,18 @@ def noise(slot: Slot, rng: np.random.Generator) -> Array:
 
     Floats have either sign and a magnitude from 1/4 to 1.
     """
+    count = min(slot.count, NOISE_COUNT)
     if slot.dtype.kind == "float":
-        values = rng.uniform(LEAST_NOISE, 1, slot.count) * rng.choice((-1, 1), slot.count)
+        values = rng.uniform(LEAST_NOISE, 1, count) * rng.choice((-1, 1), count)
     else:
-        values = rng.integers(slot.low, slot.high, slot.count, np.int64, endpoint=True)
-    found: Array = values.astype(slot.dtype.numpy)
+        values = rng.integers(slot.low, slot.high, count, np.int64, endpoint=True)
+    found: Array = np.resize(values.astype(slot.dtype.numpy), slot.count)
     return found
+
+
+def with_zeros(trial: Trial, buffers: Mapping[int, Array]) -> dict[int, Array]:
+    """An array for every slot of a trial: one of these, or zeros."""
+    return {
+        number: buffers[number] if number in buffers else np.zeros(one.count, one.dtype.numpy)
+        for number, one in enumerate(trial.slots)
+    }

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from photic.base.errors import PhoticError
-from photic.targets.c.worker import Guarded, Shared, filled
+from photic.targets.c.worker import Guarded, Shared, filled, still_shared
 from photic.targets.measure import OutOfBounds, Trial
-from photic.targets.process import Array
+from photic.targets.process import Array, with_zeros
 from photic.targets.session import Loaded, Session
 
 SHOWN_CHARACTERS = 4000
@@ -37,7 +37,7 @@ class Trials:
 
     def build(self, trials: Sequence[Trial]) -> list[str]:
         """Compile the new texts; what is wrong with each, or ""."""
-        self.shared.clear()
+        self.shared = still_shared(self.shared, trials)
         wanted = dict.fromkeys(one.text for one in trials)
         self.loaded = {one: self.loaded[one] for one in wanted if one in self.loaded}
         self.warm &= wanted.keys()
@@ -86,9 +86,10 @@ class Trials:
         sizes: Sequence[int],
         wanted: Sequence[int],
     ) -> dict[int, Array] | OutOfBounds:
-        """Call once on these arrays."""
+        """As ``Remote.run``."""
         (made, session), slots = self.loaded[trial.text], dict[int, Guarded]()
-        for number, array in buffers.items():
+        every = with_zeros(trial, buffers)
+        for number, array in every.items():
             slots[number] = Guarded.of(array.nbytes, at_end=True)
             slots[number].bytes[:] = np.frombuffer(array.tobytes(), np.uint8)
         with made.using():
@@ -100,8 +101,8 @@ class Trials:
         if changed:
             return OutOfBounds(f"slot {changed[0]}, which it may only read")
         return _fault(slots) or {
-            number: np.frombuffer(_bytes(slots[number]), buffers[number].dtype).reshape(
-                buffers[number].shape
+            number: np.frombuffer(_bytes(slots[number]), every[number].dtype).reshape(
+                every[number].shape
             )
             for number in wanted
         }

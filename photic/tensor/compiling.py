@@ -54,7 +54,10 @@ def compile(
 
     ``precision="exact"``: arithmetic is in the dtype written. With ``"bf16"`` both operands of
     float32 products of matrices may be rounded to bfloat16: each result is off by at most 2^-8 of
-    what it would be with all factors' absolute values.
+    what it would be with all factors' absolute values. With ``"int8"``, where one operand is coded
+    (a whole number of a byte times a scale, and a start, by blocks of 32 or 16 terms), the other is
+    rounded to a 127th of the largest number of each block, and they are multiplied in integers: an
+    element of it moves by at most a 254th of that number. Other products are as with ``"bf16"``.
 
     ``ranges`` names symbolic sizes, and where ranges of them begin that get kernels of their own:
     ``{"count": (2, 16)}`` makes some for 1, some for 2 to 15, and some for the rest. Raises
@@ -67,7 +70,7 @@ def compile(
         expected = " or ".join(map(repr, PRECISIONS))
         raise BadArgument(op="compile", argument="precision", given=precision, expected=expected)
     if precision != "exact":
-        graph, chosen = rounded(graph), narrowed(chosen)
+        graph, chosen = rounded(graph, precision), narrowed(chosen)
     state = prepared(graph, chosen)
     state.program = by_ranges(state.program, ranges or {})
     tuned = tune(state.program, chosen, options)

@@ -22,8 +22,9 @@ from photic.ir.dtype import BFLOAT16, FLOAT32
 from photic.ir.graph import Along, Graph, Node, Operand, operand
 from photic.ir.view import View, axis_variables, is_identity
 from photic.targets.registry import Target
+from photic.tensor.integer_products import in_integers
 
-PRECISIONS = ("exact", "bf16")
+PRECISIONS = ("exact", "bf16", "int8")
 TERMS = 32  # that a matrix instruction takes at once
 MANY_TERMS = 64  # enough that some may be left over
 LEAST_REUSE = 32  # of each element, or rounding costs more than it gains
@@ -38,9 +39,15 @@ def narrowed(target: Target) -> Target:
     )
 
 
-def rounded(graph: Graph) -> Graph:
-    """The graph with the operands of products of matrices in bfloat16."""
-    return replaced(evaluate_constants(graph), {}, _with_rounded)
+def rounded(graph: Graph, precision: str = "bf16") -> Graph:
+    """The graph with the operands of products of matrices in bfloat16, or in integers."""
+    make = _with_integers if precision == "int8" else _with_rounded
+    return replaced(evaluate_constants(graph), {}, make)
+
+
+def _with_integers(node: Node) -> Node:
+    made = in_integers(node) if _is_product(node) else None
+    return _with_rounded(node) if made is None else made
 
 
 def _with_rounded(node: Node) -> Node:

@@ -22,7 +22,7 @@ MOST_SCRATCH_BYTES = 4 << 20  # of one thread; more would not stay in a cache
 def table_of(nests: tuple[Nest, ...]) -> list[Buffer]:
     """Every buffer that the kernels are given, in the order of the table.
 
-    Each once, also if kernels see it in several shapes.
+    Of one that some kernels see with merged axes, the last form.
     """
     return list({one.name: one for nest in nests for one in nest.parameters}.values())
 

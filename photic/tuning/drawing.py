@@ -5,11 +5,10 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Protocol
 
 from photic.search.choosing import Choose, weights
-from photic.search.tree import Draw, Drawn, Tree
+from photic.search.tree import Draw, Drawn, Pool, Tree
 
 MOST_LIKELY = 96  # candidates that are drawn before a search begins to choose
 
@@ -28,12 +27,10 @@ class Proposer(Protocol):
 class Likely:
     """The likeliest candidates: each way where nothing tells options apart, else the likeliest.
 
-    An iterator over answers, each of which is for one candidate; ``most`` in all. With ``shares``,
-    a plan goes on with a loop around all statements where there is one.
+    An iterator over answers, each of which is for one candidate; ``most`` in all.
     """
 
     most: int
-    shares: bool
     digits: list[tuple[int, int]] = field(default_factory=list)  # options taken, and how many
     used: int = 0  # digits of the last candidate
 
@@ -45,9 +42,6 @@ class Likely:
             yield self._answer
 
     def _answer(self, key: str, options: Sequence[str]) -> int:
-        if self.shares and key.startswith("plan"):
-            tiles = (number for number, one in enumerate(options) if one.startswith("Tile"))
-            return next(tiles, 0)
         likely = weights(key, options)
         if len(options) == 1 or min(likely) < max(likely):
             return likely.index(max(likely))
@@ -66,9 +60,14 @@ class Likely:
         return False
 
 
+def likely_first() -> Pool:
+    """A pool that begins with the likeliest."""
+    return Pool(iter(Likely(MOST_LIKELY)))
+
+
 def tree_search(rng: random.Random) -> Tree:
     """The search's own proposer."""
-    return Tree(rng, chain(Likely(MOST_LIKELY, True), Likely(MOST_LIKELY, False)))
+    return Tree(rng, likely_first())
 
 
 def recording(choose: Choose, taken: list[tuple[str, str]]) -> Choose:

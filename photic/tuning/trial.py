@@ -11,8 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-import numpy as np
-
 from photic.codegen.dialect import Dialect
 from photic.forms.candidate_check import Arrays, Meaning
 from photic.forms.layout import elements
@@ -119,19 +117,16 @@ def called(
 ) -> Arrays | str:
     """A candidate's outputs for these arrays, from the worker."""
     trial = trial_of(source, work, sizes)
-    shapes = [tuple(number_at(n, sizes) for n in one.shape) for one in source.buffers]
-    given = {}
-    for number, (one, shape) in enumerate(zip(source.buffers, shapes, strict=True)):
-        array = arrays.get(one.name, np.zeros(shape, one.dtype.numpy))
-        given[number] = relaid(array.reshape(shape), source.layouts[one.name]).reshape(-1)
-    results = {one.buffer.name: one.buffer for one in work.stores}  # shapes as others know them
-    results |= {one.name: one for one in source.candidate.stored}
-    wanted = [number for number, one in enumerate(source.buffers) if one.name in results]
-    found = remote.run(trial, given, trial.sizes, wanted, RUN_SECONDS)
+    written = {one.buffer.name: one.buffer for one in work.stores}
+    given, outputs = {}, dict[int, Buffer]()
+    for number, one in enumerate(source.buffers):
+        if one.name in arrays:  # where its axes are merged, the array's are too
+            array = arrays[one.name].reshape([number_at(n, sizes) for n in one.shape])
+            given[number] = relaid(array, source.layouts[one.name]).reshape(-1)
+        if one.name in written and one.name not in work.temporary:
+            outputs[number] = written[one.name]
+    found = remote.run(trial, given, trial.sizes, sorted(outputs), RUN_SECONDS)
     if not isinstance(found, dict):
         return str(found)
-    named = {source.buffers[number].name: array for number, array in found.items()}
-    return {
-        name: array.reshape([number_at(n, sizes) for n in results[name].shape])
-        for name, array in named.items()
-    }
+    shapes = {n: [number_at(extent, sizes) for extent in one.shape] for n, one in outputs.items()}
+    return {outputs[n].name: array.reshape(shapes[n]) for n, array in found.items()}

@@ -14,10 +14,10 @@ import hashlib
 import math
 import random
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from statistics import median
+from statistics import fmean, median
 
 from photic.base.trace import emit
 from photic.forms.candidate_check import Arrays, Known, Right, Sizes, Wrong, check, sizes_to_try
@@ -65,6 +65,7 @@ from photic.tuning.winners import Winner
 BATCH = 8  # candidates of a turn: one call of the compiler
 LEAST_SECONDS = 0.5  # of a race that is begun
 RACE_SECONDS = 10.0  # of a turn at one set of sizes
+MOST_AGAIN = 2  # candidates that are raced once more
 MOST_STORED_BYTES = 1 << 30  # between the kernels of a candidate
 MOST_CHECKS = 3  # sets of sizes at which a winner is checked
 RULES_SECONDS = 3.0  # past the search in which the rules behind winners are looked for
@@ -136,6 +137,7 @@ class _Region:
     points: list[dict[str, int]] = field(default_factory=list)
     known: Known = field(default_factory=dict)  # what candidates are held to
     tried: list[Tried] = field(default_factory=list)  # what became of each
+    again: list[Drawn] = field(default_factory=list)  # looked faster, and is raced once more
 
     @property
     def name(self) -> str:
@@ -295,8 +297,9 @@ def _turn(
     if not _fits(region.best):
         region.empty = EMPTY_TURNS
         return False
-    found = [region.proposer.propose(draw) for _ in range(BATCH)]
-    drawn = [one for one in found if one is not None]
+    again = region.again
+    found = [region.proposer.propose(draw) for _ in range(BATCH - len(again))]
+    drawn = [*again, *(one for one in found if one is not None)]
     region.empty = 0 if drawn else region.empty + 1
     if not drawn and region.seconds is not None:
         return False
@@ -305,11 +308,7 @@ def _turn(
     made = [one.made for one in drawn]
     candidates = [region.best, *(one for one in made if isinstance(one, Candidate))]
     sources = [source_of(one, region.work, dialect) for one in candidates]
-    raced: list[list[Outcome]] = []
-    for number, sizes in enumerate(region.points):
-        seconds = max(LEAST_SECONDS, min(RACE_SECONDS, deadline - time.monotonic()))
-        trials = [trial_of(one, region.work, sizes) for one in sources]
-        raced.append(measure(remote, trials, seconds, options.seed + number))
+    raced = list(_races(region, sources, remote, options.seed, deadline))
     firsts = [one[0] for one in raced]
     _time(region, firsts)
     if region.seconds is None:
@@ -318,13 +317,13 @@ def _turn(
         kind = region.choices.get("kernels", AS_WRITTEN)
         first = (region.best, kind, region.seconds, (tried.FIRST, ""))
         tried.tell(region.tried, region.name, time.monotonic() - began, [first])
-    scores = [_score(firsts, [race[k] for race in raced]) for k in range(1, len(sources))]
+    scores = [_seen(firsts, [race[k] for race in raced]) for k in range(1, len(sources))]
     for k, (one, score) in enumerate(zip(drawn, scores, strict=True), 1):
         if not any(isinstance(race[k], Unmeasured) for race in raced):
             region.proposer.learn(one, score * region.seconds)
     outcomes = [[race[k] for race in raced] for k in range(1, len(sources))]
     verdicts = [tried.raced(*one) for one in zip(scores, outcomes, strict=True)]
-    times = [score * region.seconds if math.isfinite(score) else None for score in scores]
+    times = [_seconds(region, *one) for one in zip(scores, outcomes, strict=True)]
     winner = None
     for k in sorted(range(len(drawn)), key=lambda k: scores[k]):
         if not _wins(firsts, outcomes[k]):
@@ -337,12 +336,42 @@ def _turn(
         region.proposer.learn(drawn[k], math.inf)
     told = zip(made, [dict(one.trail)["kernels"] for one in drawn], times, verdicts, strict=True)
     tried.tell(region.tried, region.name, time.monotonic() - began, list(told))
+    best = 1.0 if winner is None else scores[winner]
+    fresh = [k for k in sorted(range(len(drawn)), key=lambda k: scores[k]) if drawn[k] not in again]
+    region.again = [drawn[k] for k in fresh if _is_open(verdicts[k][0], scores[k] / best)]
+    region.again = region.again[:MOST_AGAIN]
     if winner is None:
         return False
     region.best, region.choices = candidates[winner + 1], dict(drawn[winner].trail)
-    region.rules = ()
-    region.seconds = scores[winner] * region.seconds
+    region.rules, region.seconds = (), times[winner]
     return True
+
+
+def _races(
+    region: _Region, sources: Sequence[Source], remote: Remote, seed: int, deadline: float
+) -> Iterator[list[Outcome]]:
+    """What became of each source at each point."""
+    for number, sizes in enumerate(region.points):
+        seconds = max(LEAST_SECONDS, min(RACE_SECONDS, deadline - time.monotonic()))
+        trials = [trial_of(one, region.work, sizes) for one in sources]
+        yield measure(remote, trials, seconds, seed + number)
+
+
+def _is_open(verdict: str, score: float) -> bool:
+    """Whether a race left open that a candidate is faster than what is best after it."""
+    return verdict == tried.UNTIMED or (verdict == tried.EVEN and score < 1 - MARGIN)
+
+
+def _seconds(region: _Region, score: float, outcomes: Sequence[Outcome]) -> float | None:
+    """A candidate's time, by its ratio to the best so far; None if it has none.
+
+    If the best so far did not run this time, the candidate's own times are known alone.
+    """
+    assert region.seconds is not None
+    if math.isfinite(score):
+        return score * region.seconds
+    alone = [one.seconds for one in outcomes if isinstance(one, Timed)]
+    return fmean(alone) if len(alone) == len(outcomes) else None
 
 
 def _begin(region: _Region, draw: Draw, remote: Remote, target: Target, options: Options) -> None:
@@ -400,6 +429,18 @@ def _score(firsts: Sequence[Outcome], outcomes: Sequence[Outcome]) -> float:
             return math.inf
         total += math.log(ratio(one.samples, first.samples).median)
     return math.exp(total / len(firsts))
+
+
+def _seen(firsts: Sequence[Outcome], outcomes: Sequence[Outcome]) -> float:
+    """As ``_score``, but of the slowness that is seen either way: round by round, and at its best.
+
+    A few rounds in which the machine was busy make the one or the other look fast, seldom both.
+    """
+    total = 0.0
+    for first, one in zip(firsts, outcomes, strict=True):
+        if isinstance(first, Timed) and isinstance(one, Timed):
+            total += math.log(min(one.samples) / min(first.samples))
+    return max(_score(firsts, outcomes), math.exp(total / len(firsts)))
 
 
 def _wins(firsts: Sequence[Outcome], outcomes: Sequence[Outcome]) -> bool:

@@ -57,8 +57,8 @@ def test_a_session_refuses_another_kind_of_cache(tmp_path: Path) -> None:
 
 
 def test_a_session_refuses_another_precision_before_it_looks_for_the_model(tmp_path: Path) -> None:
-    with pytest.raises(BadArgument, match="precision is int8, expected bf16, exact"):
-        opened(tmp_path / "none.gguf", precision="int8")
+    with pytest.raises(BadArgument, match="precision is int4, expected bf16, int8, exact"):
+        opened(tmp_path / "none.gguf", precision="int4")
 
 
 def test_the_precisions_are_those_of_the_compiler() -> None:

@@ -224,7 +224,9 @@ PLACE = re.compile(r"const int (.*);")
 @pytest.mark.parametrize("dtype", NUMPY)
 @pytest.mark.parametrize("size", [64, 2048])
 def test_no_two_work_items_meet_in_a_bank_where_tiles_are_read(dtype: str, size: int) -> None:
-    graph = graph_of({"y": ph.input("a", (size, size), dtype) @ ph.input("b", (size, size), dtype)}, {})
+    graph = graph_of(
+        {"y": ph.input("a", (size, size), dtype) @ ph.input("b", (size, size), dtype)}, {}
+    )
     text = text_of(graph, "sm_80").partition("INLINE void k0_at")[2]
     places = [one for line in PLACE.findall(text) for one in line.split(", ") if "THREAD" in one]
     reads = READ.findall(text)

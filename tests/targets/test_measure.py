@@ -260,6 +260,13 @@ def test_noise_of_integers_keeps_to_their_range() -> None:
     assert values.dtype == np.int64 and set(values.tolist()) == set(range(-2, 6))
 
 
+def test_a_large_buffer_is_filled_with_noise_that_repeats_at_no_even_stride() -> None:
+    values = noise(Slot(FLOAT32, 1 << 20, 0, 0, False), np.random.default_rng(0))
+    assert len(np.unique(values)) < 1 << 17
+    for stride in (1 << power for power in range(18)):
+        assert len(np.unique(values[::stride])) > min(99, len(values) // stride // 2)
+
+
 # --- a worker process -----------------------------------------------------------------------
 
 COUNT = 1000
@@ -292,6 +299,23 @@ def test_a_trial_computes_in_the_worker(remote: Remote) -> None:
     found = run(remote, source(DOUBLE))
     assert isinstance(found, np.ndarray)
     np.testing.assert_array_equal(found, 2 * np.arange(7, dtype=np.float32))
+
+
+def test_a_run_begins_with_zeros_where_nothing_is_given(remote: Remote) -> None:
+    trial = source("for (int i = 0; i < n; i++) y[i] += x[i];")
+    x = np.arange(COUNT, dtype=np.float32)
+    found = remote.run(trial, {0: x}, (COUNT,), (1,), LONG)
+    assert isinstance(found, dict) and found.keys() == {1}
+    np.testing.assert_array_equal(found[1], x)
+
+
+def test_what_trials_still_share_stays_when_others_are_built() -> None:
+    worker, trial = Worker(), source(DOUBLE)
+    assert worker.build([trial]) == [""] and isinstance(worker.sample(trial, 1, 1), float)
+    before = worker.shared[0, trial.slots[0]][0]
+    assert worker.build([source(f"{DOUBLE} // again")]) == [""]
+    assert worker.shared[0, trial.slots[0]][0] is before
+    assert worker.build([]) == [] and not worker.shared
 
 
 def test_more_work_takes_longer(remote: Remote) -> None:

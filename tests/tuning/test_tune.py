@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pytest
@@ -22,6 +22,8 @@ from photic.search.tree import Draw, Drawn
 from photic.storage.making import Tried
 from photic.storage.record import Record
 from photic.storage.records import Records
+from photic.targets.measure import Hung, Outcome, Timed, Trial, Unmeasured
+from photic.targets.process import Remote
 from photic.targets.registry import target_named
 from photic.tensor.compiling import graph_of
 from photic.tensor.ranges import by_ranges
@@ -164,6 +166,43 @@ def test_every_candidate_is_told_with_its_verdict_and_kept() -> None:
     (winner,) = found.winners.values()
     won = [one for one in found.tried if one.verdict in (FIRST, WON)]
     assert won[-1].seconds == winner.seconds
+
+
+def test_a_winner_over_what_does_not_run_again_has_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    races: list[list[Outcome]] = []
+
+    def raced(remote: Remote, trials: Sequence[Trial], *_: object) -> list[Outcome]:
+        first: Outcome = Timed((0.5,) * 9, 1) if not races else Hung(1.0)
+        races.append([first, *(Timed((2.0,) * 9, 1) for _ in trials[1:])])
+        return races[-1]
+
+    monkeypatch.setattr("photic.tuning.tune.measure", raced)
+    target = target_named("c")
+    state = prepared(graph_of(shares(64, 96), {}), target)
+    (winner,) = tune(state.program, target, Options(SECONDS, 0, (), Kept())).winners.values()
+    assert len(races) > 1 and winner.choices and winner.seconds == 2.0
+
+
+def test_what_looked_faster_in_a_race_that_did_not_say_so_is_raced_once_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    races: list[list[str]] = []
+
+    def raced(remote: Remote, trials: Sequence[Trial], *_: object) -> list[Outcome]:
+        races.append([one.text for one in trials])
+        found: list[Outcome] = [Timed((1.0,) * 3, 3) for _ in trials]
+        if len(races) < 3:  # too few rounds to be sure
+            found[1:] = [Timed((2.0,) * 3, 3), Timed((0.5,) * 3, 3), Unmeasured()]
+            found += [Timed((1.5,) * 3, 3) for _ in trials[4:]]
+        return found[: len(trials)]
+
+    monkeypatch.setattr("photic.tuning.tune.measure", raced)
+    target = target_named("c")
+    state = prepared(graph_of(shares(64, 96), {}), target)
+    tune(state.program, target, Options(SECONDS, 0, (), Kept()))
+    first, second, third, *_ = races
+    assert second[1:3] == first[2:4] and not set(second[3:]) & set(first)
+    assert not set(third) & {*first[1:], *second[1:3]}
 
 
 def test_the_e_graph_grows_to_what_the_search_counted() -> None:

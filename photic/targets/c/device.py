@@ -15,6 +15,7 @@ from photic.loops.target import Machine
 from photic.targets.c.dialect import DIALECT
 from photic.targets.c.facts import facts, facts_key, tiles_granted
 from photic.targets.c.matrix import register_tile
+from photic.targets.c.matrix_units import units
 from photic.targets.c.pool import Pool, pool
 from photic.targets.c.toolchain import build_kernels, load_library
 from photic.targets.registry import Target, Threads
@@ -36,7 +37,7 @@ def machine() -> Machine:
         cores=known.cores,
         cache_bytes=known.l2_bytes,
     )
-    return replace(made, special=register_tile, paired=True) if known.amx_bf16 else made
+    return replace(made, special=register_tile, paired=True) if units() else made
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from photic.codegen.dialect import Dialect
 from photic.targets.c.entry import entry_source
-from photic.targets.c.matrix import TileWords
+from photic.targets.c.matrix_text import TileWords
 from photic.targets.c.numerics import prelude
 
 HEAD = """\

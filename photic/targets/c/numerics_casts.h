@@ -49,6 +49,13 @@ INLINE $T trunc_$FD_$T($F v) { return ($T)v; }
 //: trunc_FLOAT : INT : many
 INLINE $T trunc_$FD_$T($F v) { return __builtin_convertvector(v, $T); }
 
+// The bounds are floats, and the least is where NaN goes too.
+//: cast_FLOAT : u8 : many
+INLINE $T cast_$FD_$T($F v) {
+    $F above = sel_$F(lt_$F(($F)(0), v), v, ($F)(0));
+    return trunc_$FD_$T(sel_$F(lt_$F(above, ($F)(255)), above, ($F)(255)));
+}
+
 //: cast_FLOAT : INT : any
 INLINE $T cast_$FD_$T($F v) {
     $B high = le_$F(($F)($CAP), v);

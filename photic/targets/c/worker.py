@@ -23,7 +23,7 @@ from photic.targets.c.pool import pool
 from photic.targets.c.toolchain import load_together
 from photic.targets.errors import CompileFailed, LoadRefused
 from photic.targets.measure import OutOfBounds, Slot, Trial
-from photic.targets.process import Array, noise
+from photic.targets.process import Array, noise, with_zeros
 
 PAGE = mmap.PAGESIZE
 MARGIN = 512  # bytes of guard words at the open side of a buffer; eight vectors
@@ -140,6 +140,12 @@ def filled(shared: Shared, number: int, slot: Slot) -> Guarded:
     return found
 
 
+def still_shared(shared: Shared, trials: Sequence[Trial]) -> Shared:
+    """The buffers that some trials share."""
+    wanted = {pair for one in trials for pair in enumerate(one.slots)}
+    return {pair: one for pair, one in shared.items() if pair in wanted}
+
+
 @dataclass(slots=True)
 class Worker:
     """Texts that are loaded, and the buffers that trials share, with what is in them at first."""
@@ -150,7 +156,7 @@ class Worker:
 
     def build(self, trials: Sequence[Trial]) -> list[str]:
         """Compile the new texts: in one call of the compiler, if nothing is wrong with any."""
-        self.shared.clear()
+        self.shared = still_shared(self.shared, trials)
         self.spaces.clear()
         wanted = dict.fromkeys(one.text for one in trials)
         self.loaded = {one: self.loaded[one] for one in wanted if one in self.loaded}
@@ -206,16 +212,16 @@ class Worker:
         sizes: Sequence[int],
         wanted: Sequence[int],
     ) -> dict[int, Array] | OutOfBounds:
-        """Call once on these arrays."""
-        slots = {}
-        for number, array in buffers.items():
+        """As ``Remote.run``."""
+        slots, every = {}, with_zeros(trial, buffers)
+        for number, array in every.items():
             slots[number] = Guarded.of(array.nbytes, at_end=True)
             slots[number].bytes[:] = np.frombuffer(array.tobytes(), np.uint8)
         arena, scratch = (_noisy(count) for _, count in _spaces(trial))
         ready = Ready(self.loaded[trial.text].repeat, slots, arena, scratch, sizes)
         ready.seconds(1)
         found = {
-            number: one.bytes.view(buffers[number].dtype).reshape(buffers[number].shape)
+            number: one.bytes.view(every[number].dtype).reshape(every[number].shape)
             for number, one in slots.items()
         }
         changed = [n for n in buffers if n not in wanted and not _same(found[n], buffers[n])]
