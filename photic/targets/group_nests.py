@@ -30,6 +30,7 @@ from photic.targets.group_products import (
     GROUP,
     SHARED_BYTES,
     Unit,
+    is_apart,
     print_product,
     products_of,
     shared_buffers,
@@ -40,7 +41,7 @@ MOST_VECTORS = 20  # of a tile that one item computes
 BARRIER = "__syncthreads();"
 SHARED = "__shared__ __align__(16)"  # where the memory of a group is declared
 
-How = Literal["by one", "together", "divided"]
+How = Literal["by one", "together", "divided", "by the first"]
 Wait = Literal["never", "between items", "always"]
 
 
@@ -133,6 +134,9 @@ class _Walk:
     def tile(self, tile: Tile, is_divided: bool) -> None:
         if is_divided:
             self.tiles.append(("by one", "never"))
+        elif not is_apart(tile.store):
+            wait = self.pending.wait(_reads(tile), {tile.store.buffer})
+            self.tiles.append(("by the first", wait))
         elif found := products_of(tile):
             operands = {one.buffer for each in found for one in each.loads()}
             wait = self.pending.wait(operands, set())  # it has barriers of its own
@@ -152,11 +156,8 @@ def _is_divisible(loop: Loop) -> bool:
     written = {one.store.buffer for one in inside}
     return all(
         any(loop.axis in variables(place) for place in one.store.index)
-        and all(
-            access.buffer not in written
-            or (access.buffer == one.store.buffer and access.index == one.store.index)
-            for access in form.loads(one.store.value)
-        )
+        and is_apart(one.store)
+        and form.buffers_read(one.store) & written <= {one.store.buffer}
         and _vectors(one) <= MOST_VECTORS
         for one in inside
     )
@@ -235,6 +236,9 @@ class GroupWords(Words):
         plain = Words(self.lines, self.indent, self.needs, self.numbers)
         if how == "by one":
             print_tile(tile, dict(layouts), plain)
+        elif how == "by the first":
+            with plain.block("if (THREAD == 0)"):
+                print_tile(tile, dict(layouts), plain)
         elif how == "together":
             rest, more = print_product(tile, layouts, plain, self.units)
             self.line(BARRIER)

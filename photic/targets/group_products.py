@@ -136,12 +136,13 @@ class GroupTiles:
         """The tile in which a group computes a store's products; None where it does not."""
         if lanes is None or lanes not in store.axes or bounds(lanes.extent)[1] < SIDES[-1]:
             return None
-        if any(one.dtype == FLOAT64 for one in form.walk(store.value)):
+        if not is_apart(store) or any(one.dtype == FLOAT64 for one in form.walk(store.value)):
             return None
         others = [axis for axis in store.axes if axis != lanes]
         long = [axis for axis in others if bounds(axis.extent)[1] >= SIDES[-1]]
         for rows in sorted(long, key=lambda axis: -bounds(axis.extent)[1]):
-            if found := _products(store, rows, lanes):
+            found = _products(store, rows, lanes)
+            if found and _may_be_loaded(store, found):
                 rest = prod(bounds(axis.extent)[1] for axis in others if axis != rows)
                 shape = self._shape(bounds(rows.extent)[1], bounds(lanes.extent)[1], rest, found)
                 return shape.columns // WIDTH, ((rows, shape.rows),)
@@ -160,6 +161,12 @@ class GroupTiles:
             if rest * -(-rows // one.rows) * -(-columns // one.columns) >= self.units:
                 return one
         return fitting[-1]
+
+
+def is_apart(store: Store) -> bool:
+    """True if no element of a store needs another of it: each has a place of its own."""
+    own = (one.index for one in form.loads(store.value) if one.buffer == store.buffer)
+    return not list(form.data_in(store.index)) and all(index == store.index for index in own)
 
 
 def _shape_bytes(shape: Shape, products: int) -> int:
@@ -184,26 +191,33 @@ def products_of(tile: Tile) -> tuple[Product, ...]:
 
 
 def _products(store: Store, rows: Var, lanes: Var) -> tuple[Product, ...]:
-    """The sums of products of a store's value; none if it has other reductions.
-
-    Nor if a condition around one says where its operands may be loaded.
-    """
-    outside = list(
-        parts_first(
-            [store.value], lambda one: () if isinstance(one.attribute, Over) else one.children, ()
-        )
-    )
-    sums = [one for one in outside if isinstance(one.attribute, Over)]
+    """The sums of products of a store's value; none if it has other reductions."""
+    sums = [one for one in _outside(store) if isinstance(one.attribute, Over)]
     found = [_product(one, rows, lanes) for one in sums]
     products = tuple(one for one in found if one is not None)
     known = {axis for one in products for axis in one.axes}
     if len(products) < len(sums) or len(sums) > MOST_PRODUCTS or set(form.bound(store)) != known:
         return ()
-    if any(isinstance(one.attribute, Order) for one in outside):
-        operands = form.walk(*(value for one in products for value in (one.left, one.right)))
-        if not all(map(form.is_in_range, operands)):
-            return ()
     return products
+
+
+def _outside(store: Store) -> list[Expr]:
+    """A store's value without what its reductions are made of."""
+
+    def parts(one: Expr) -> tuple[Expr, ...]:
+        return () if isinstance(one.attribute, Over) else one.children
+
+    return list(parts_first([store.value], parts, ()))
+
+
+def _may_be_loaded(store: Store, found: Sequence[Product]) -> bool:
+    """True if no condition around products says where their operands may be loaded.
+
+    Of a store as planned: of its tiles, whose borders are another's to keep, it could not be told.
+    """
+    operands = form.walk(*(value for one in found for value in (one.left, one.right)))
+    is_guarded = any(isinstance(one.attribute, Order) for one in _outside(store))
+    return not is_guarded or all(map(form.is_in_range, operands))
 
 
 def _product(expr: Expr, rows: Var, lanes: Var) -> Product | None:

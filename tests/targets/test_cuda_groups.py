@@ -127,6 +127,10 @@ MADE = {
     "a convolution with a border": Made(
         lambda x: ph.conv2d(x["a"], x["b"], padding=1), {"a": (2, 5, 9, 40), "b": (33, 5, 3, 3)}
     ),
+    "a product where an index allows it": Made(
+        lambda x: ph.where(ph.arange(90) <= ph.arange(70)[:, None], x["a"] @ x["b"], -1.0),
+        {"a": (70, 50), "b": (50, 90)},
+    ),
     "operands that are computed": Made(
         lambda x: ph.exp(x["a"]) @ (x["b"] * x["c"]), {"a": (64, 33), "b": (33, 64), "c": (64,)}
     ),
