@@ -142,8 +142,7 @@ class Times:
         seconds = self.known.setdefault(name_of(self.first), float(np.median(base)))
         for one, outcome in zip(others, outcomes[1:], strict=True):
             found = samples_of(outcome)
-            times = ratio(found, base).median if found else math.inf
-            self.known[name_of(one)] = times * seconds
+            self.known[name_of(one)] = times_of(found, base) * seconds if found else math.inf
 
     def trial(self, made: Candidate) -> Trial:
         return trial_of(source_of(made, self.work, self.target.dialect), self.work, {})
@@ -154,6 +153,11 @@ class Times:
         meaning = meaning_of(self.work, made)
         call = partial(called, self.remote, source, self.work)
         return isinstance(check(meaning, {}, call, 0), Right)
+
+
+def times_of(found: Sequence[float], base: Sequence[float]) -> float:
+    """How often as long as the first, round by round or at its best: the slower view, as tuning."""
+    return max(ratio(found, base).median, min(found) / min(base))
 
 
 def name_of(made: Candidate) -> str:

@@ -305,7 +305,7 @@ class _Race:
         if left <= 0:
             racer.racing = False
             return None
-        limit = left * FIRST_SHARE
+        limit = max(LEAST_LIMIT_SECONDS, left * FIRST_SHARE)
         if self.best_seconds:
             slowest = LIMIT_FACTOR * self.best_seconds * self.calls * self.series
             limit = max(LEAST_LIMIT_SECONDS, slowest)

@@ -133,6 +133,7 @@ class _Region:
     is_begun: bool = False
     expected: float = 0.0  # seconds of a run of the program, before any are known
     empty: int = 0
+    untimed: int = 0  # turns in which the best so far could not be timed
     turn_seconds: float = 0.0  # of the last one
     points: list[dict[str, int]] = field(default_factory=list)
     known: Known = field(default_factory=dict)  # what candidates are held to
@@ -252,8 +253,8 @@ def _searched(
         gained = _turn(one, remote, target, options, deadline)
         one.turn_seconds = time.monotonic() - start
         one.turns = 0 if gained else one.turns + 1
-        if one.seconds is None:  # not even the best known runs here
-            one.empty = EMPTY_TURNS
+        if one.seconds is None:  # not even the best known could be timed
+            one.empty = one.untimed = one.untimed + 1
         if gained:
             _remember(one, options.records)
         emit(
@@ -312,6 +313,7 @@ def _turn(
     firsts = [one[0] for one in raced]
     _time(region, firsts)
     if region.seconds is None:
+        region.again = drawn
         return False
     if not region.tried:
         kind = region.choices.get("kernels", AS_WRITTEN)

@@ -85,6 +85,14 @@ class Clock:
         return true
 
 
+class Strict(Clock):
+    """One that stops what takes longer than it may."""
+
+    def sample(self, trial: Trial, calls: int, series: int, seconds: float) -> float | Failure:
+        found = super().sample(trial, calls, series, seconds)
+        return Hung(seconds) if isinstance(found, float) and found > seconds else found
+
+
 def outcomes(clock: Clock, seconds: float = LONG) -> dict[str, Outcome]:
     trials = [named(name) for name in clock.costs]
     return dict(zip(clock.costs, measure(clock, trials, seconds, 0), strict=True))
@@ -181,6 +189,11 @@ def test_every_trial_takes_the_same_number_of_samples_of_the_same_size() -> None
 
     outcomes(Watched({"a": 1e-5, "b": 2e-5, "c": 1.5e-5}))
     assert len(sizes - {(1, 1)}) == 1  # single calls are the warming ones
+
+
+def test_what_takes_long_is_no_hang_because_little_time_is_left() -> None:
+    assert isinstance(outcomes(Strict({"old": 1.5}), 0.5)["old"], Timed)
+    assert isinstance(outcomes(Strict({"old": 9.0}), 0.5)["old"], Hung)
 
 
 FAULTS: list[Failure] = [Refused("no"), Crashed("SIGSEGV"), Hung(2.0), OutOfBounds("slot 0")]

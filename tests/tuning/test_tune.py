@@ -30,7 +30,7 @@ from photic.tensor.ranges import by_ranges
 from photic.tuning.drawing import recording
 from photic.tuning.partition import partition
 from photic.tuning.tried import FIRST, WON
-from photic.tuning.tune import Options, Tuned, tune
+from photic.tuning.tune import EMPTY_TURNS, Options, Tuned, tune
 from photic.tuning.winners import apply_winners
 
 TRIES = 60
@@ -181,6 +181,25 @@ def test_a_winner_over_what_does_not_run_again_has_a_time(monkeypatch: pytest.Mo
     state = prepared(graph_of(shares(64, 96), {}), target)
     (winner,) = tune(state.program, target, Options(SECONDS, 0, (), Kept())).winners.values()
     assert len(races) > 1 and winner.choices and winner.seconds == 2.0
+
+
+@pytest.mark.parametrize("failing", [2, 99])
+def test_a_region_that_cannot_be_timed_is_tried_again_but_not_for_ever(
+    monkeypatch: pytest.MonkeyPatch, failing: int
+) -> None:
+    races: list[list[str]] = []
+
+    def raced(remote: Remote, trials: Sequence[Trial], *_: object) -> list[Outcome]:
+        races.append([one.text for one in trials])
+        times: list[Outcome] = [Timed((1.0,) * 9, 1) for _ in trials]
+        return [Hung(2.0), *times[1:]] if len(races) <= failing else times
+
+    monkeypatch.setattr("photic.tuning.tune.measure", raced)
+    target = target_named("c")
+    state = prepared(graph_of(shares(64, 96), {}), target)
+    found = tune(state.program, target, Options(SECONDS, 0, (), Kept()))
+    assert races[0] == races[1] and len(found.winners) == (failing < 3)
+    assert len(races) == EMPTY_TURNS if failing > 3 else len(races) > failing
 
 
 def test_what_looked_faster_in_a_race_that_did_not_say_so_is_raced_once_more(
