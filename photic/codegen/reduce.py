@@ -120,7 +120,7 @@ class _Accumulators:
                 words.line(f"{sums[0]} = {words.call('add', result.dtype.short, lanes, *sums)};")
 
     def lane_loops(self, frame: Frame, rest: Sequence[Var], body: Expr) -> None:
-        """Whole tiles of vectors, then one of which a part counts: no extent moves a term's lane."""
+        """Whole tiles of vectors, then part of one: no extent moves a term to another lane."""
         words, width, axis = frame.words, frame.width, frame.lanes.axis
         name, extent, step = axis.name, dim_text(axis.extent), frame.lanes.count * width
         words.line(f"int64_t {name} = 0;")
