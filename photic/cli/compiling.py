@@ -21,6 +21,7 @@ from photic.cli.options import (
     Constants,
     Context,
     Dims,
+    OwnPrecision,
     ProgramFolder,
     Search,
     SearchSeed,
@@ -30,9 +31,11 @@ from photic.cli.options import (
     use_target,
 )
 from photic.cli.progress import progress
+from photic.cli.run_program import require_file
 from photic.cli.show import showing
 from photic.cli.table import counted, quantity
 from photic.cli.tune import searched
+from photic.language.caches import DEFAULT_PRECISION, EXACT
 
 if TYPE_CHECKING:
     from photic.storage.artifact import Array
@@ -61,6 +64,7 @@ def compile_file(
     context: Context = None,
     dim: Dims = None,
     set: Values = None,
+    precision: OwnPrecision = None,
     target: TargetName = "",
 ) -> None:
     """Compile a graph or a model to a program that photic.load reads.
@@ -75,6 +79,7 @@ def compile_file(
       photic compile graph.txt --constants weights.safetensors -o graph.photic --search 30
       photic compile model.onnx -o model.photic --dim batch=1..16 --dim height=32..960:32
       photic compile silero_vad.onnx -o vad.photic --dim input_1=576 --set sr=16000
+      photic compile model.onnx -o model.photic --precision bf16
       photic compile graph.txt --target opencl -o graph.photic
       photic compile ./model.gguf -o model.photic --without folds,placement
     """
@@ -87,24 +92,23 @@ def compile_file(
         if search > 0:
             report("search", 0, max(1, round(search)))
         if is_model(path):
-            program = model_program(path, context, search, seed, topics)
+            precision = precision or DEFAULT_PRECISION
+            program = model_program(path, context, search, seed, topics, precision)
         elif path.suffix == ONNX_SUFFIX:
-            program = onnx_program(path, dim or [], set or [], search, seed, topics)
+            options = search, seed, topics, precision or EXACT
+            program = onnx_program(path, dim or [], set or [], *options)
         else:
-            program = graph_program(path, constants, search, seed, topics)
+            program = graph_program(path, constants, search, seed, topics, precision or EXACT)
         program.save(output)
     print(f"{output}: {described(program)}")
 
 
 def check_kind(path: Path) -> None:
     """Raises FileUnreadable or FileKind for what cannot be read, with what to do instead."""
-    from photic.storage.errors import FileUnreadable
-
     for given, help, is_so in REFUSED:
         if is_so(path):
             raise FileKind(path=path, given=given, expected=READS, help=help)
-    if not (path.is_file() or path.is_dir()):
-        raise FileUnreadable(path=path, problem="there is no such file")
+    require_file(path)
 
 
 def check_options(path: Path, **given: object) -> None:
@@ -127,7 +131,12 @@ def is_model(path: Path) -> bool:
 
 
 def model_program(
-    path: Path, context: int | None, search: float, seed: int, without: Sequence[str]
+    path: Path,
+    context: int | None,
+    search: float,
+    seed: int,
+    without: Sequence[str],
+    precision: str,
 ) -> Program:
     from photic.language.config import read_config
     from photic.language.opening import open_model
@@ -135,11 +144,17 @@ def model_program(
 
     file = open_model(path)
     config = read_config(file)
-    return compiled(file, config, room_of(config, context), search, seed, without)
+    room = room_of(config, context)
+    return compiled(file, config, room, search, seed, without, precision=precision)
 
 
 def graph_program(
-    path: Path, constants: Path | None, search: float, seed: int, without: Sequence[str]
+    path: Path,
+    constants: Path | None,
+    search: float,
+    seed: int,
+    without: Sequence[str],
+    precision: str,
 ) -> Program:
     """The program of a graph's text. Raises FileLine, or what building and compiling raise."""
     from photic.forms.errors import BadText
@@ -161,7 +176,7 @@ def graph_program(
         raise FileKind(path=path, given="a graph without outputs", expected=READS, help=help)
     outputs = {name: Tensor(one) for name, one in graph.outputs}
     updates = {Tensor(operand(state)): Tensor(one) for state, one in graph.updates}
-    return compile(outputs, updates, search=search, seed=seed, without=without)
+    return compile(outputs, updates, search=search, seed=seed, without=without, precision=precision)
 
 
 def read_text(path: Path) -> str:

@@ -12,7 +12,7 @@ import typer
 
 from photic.cli.options import Dims as Dims
 from photic.cli.progress import progress
-from photic.cli.run_program import arrays_of, hand_out, output_places, read_array
+from photic.cli.run_program import arrays_of, hand_out, output_places, read_array, require_file
 
 if TYPE_CHECKING:
     from photic.frontends.onnx.kinds import Kind
@@ -85,6 +85,7 @@ def onnx_program(
     search: float,
     seed: int,
     without: Sequence[str],
+    precision: str,
 ) -> Program:
     """The program of an ONNX model. Raises what reading and compiling raise."""
     from photic.frontends.onnx.model import as_model
@@ -92,18 +93,22 @@ def onnx_program(
 
     records = read_model(path)
     model = as_model(records, sizes_of(dims), values_of(records.graph.inputs, values))
-    return model.compile(search=search, seed=seed, without=without)
+    return model.compile(search=search, seed=seed, without=without, precision=precision)
 
 
-def run_onnx(path: Path, inputs: Sequence[str], outputs: Sequence[str], search: float) -> None:
+def run_onnx(
+    path: Path, inputs: Sequence[str], outputs: Sequence[str], search: float, precision: str
+) -> None:
     """Run an ONNX model once, on arrays by the file's names; its programs are kept.
 
-    Raises ArrayFile, and what reading, compiling and calling raise.
+    Raises FileUnreadable, also where the package ``onnx`` is missing, ArrayFile, and what reading,
+    compiling and calling raise.
     """
+    require_file(path)
     from photic.frontends.onnx.session import Session
 
     with progress() as report:
-        session = Session(path, search=search, progress=report)
+        session = Session(path, search=search, precision=precision, progress=report)
         places = output_places(outputs, session.outputs)
         found = session.run(None, arrays_of(inputs))
     hand_out(dict(zip(session.outputs, found)), places)

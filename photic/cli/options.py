@@ -25,9 +25,9 @@ def _finite(seconds: float | None) -> float | None:
     return seconds
 
 
-def _one_of(*known: str) -> Callable[[str], str]:
-    def checked(given: str) -> str:
-        if given not in known:
+def _one_of(*known: str) -> Callable[[str | None], str | None]:
+    def checked(given: str | None) -> str | None:
+        if given is not None and given not in known:
             raise typer.BadParameter(f"{given!r}; known: {', '.join(known)}")
         return given
 
@@ -57,6 +57,16 @@ Precision = Annotated[
         callback=_one_of(*PRECISIONS),
         metavar="|".join(PRECISIONS),
         help="bf16 rounds factors in calls of 16 tokens and more; exact is float32 throughout.",
+    ),
+]
+OwnPrecision = Annotated[
+    str | None,
+    typer.Option(
+        "--precision",
+        callback=_one_of(*PRECISIONS),
+        metavar="|".join(PRECISIONS),
+        help="bf16 rounds factors of products, of language models in calls of 16 tokens and more; "
+        "exact rounds nothing. Unless said, language models have bf16, others exact.",
     ),
 ]
 Model = Annotated[

@@ -27,8 +27,8 @@ from photic.cli.options import (
     MinP,
     Model,
     Outputs,
+    OwnPrecision,
     Penalty,
-    Precision,
     Search,
     Seed,
     ShowStats,
@@ -46,7 +46,7 @@ from photic.cli.options import (
 )
 from photic.cli.run_program import run_program
 from photic.cli.show import showing
-from photic.language.caches import AUTOMATIC, DEFAULT_PRECISION
+from photic.language.caches import AUTOMATIC, DEFAULT_PRECISION, EXACT
 
 FROM_STDIN = "-"
 
@@ -71,7 +71,7 @@ def run_model(
     raw: Raw = False,
     context: Context = None,
     cache: Cache = AUTOMATIC,
-    precision: Precision = DEFAULT_PRECISION,
+    precision: OwnPrecision = None,
     threads: Threads = None,
     target: TargetName = "",
     stats: ShowStats = False,
@@ -95,13 +95,13 @@ def run_model(
       photic run ./folder-with-safetensors "Why is the sky blue?"
       photic run smollm2-135m --target opencl "Why is the sky blue?"
       photic run ./model.photic --input x=x.npy --output y=y.npy
-      photic run ./model.onnx --input x=x.npy --output y=y.npy
+      photic run ./model.onnx --input x=x.npy --output y=y.npy --precision bf16
     """
     with endings(), showing():
         if model.endswith(ONNX_SUFFIX):
             use_threads(threads)
             use_target(target)
-            run_onnx(Path(model), input or [], output or [], search)
+            run_onnx(Path(model), input or [], output or [], search, precision or EXACT)
             return
         if is_program(model, input):
             use_threads(threads)
@@ -121,7 +121,8 @@ def run_model(
             repetition_penalty=repetition_penalty,
             seed=seed,
         )
-        session = opened(model, context, search, speculative, cache, precision)
+        rounding = precision or DEFAULT_PRECISION
+        session = opened(model, context, search, speculative, cache, rounding)
         pieces = session.generate(
             text,
             system=system,

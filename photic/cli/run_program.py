@@ -29,6 +29,14 @@ def run_program(path: Path, inputs: Sequence[str], outputs: Sequence[str], targe
     hand_out(program(**arrays_of(inputs)), places)
 
 
+def require_file(path: Path) -> None:
+    """Raises FileUnreadable where there is neither a file nor a folder."""
+    from photic.storage.errors import FileUnreadable
+
+    if not path.exists():
+        raise FileUnreadable(path=path, problem="there is no such file")
+
+
 def arrays_of(inputs: Sequence[str]) -> dict[str, Array]:
     """The arrays in files, by the names of inputs. Raises typer.BadParameter, ArrayFile."""
     return {name: read_array(file) for name, file in pairs(inputs, "--input").items()}

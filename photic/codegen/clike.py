@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 
-from photic.codegen.dialect import Dialect, Need
+from photic.codegen.dialect import Dialect
 from photic.codegen.tile import print_tile
-from photic.codegen.words import Words, dim_text, size_name
+from photic.codegen.words import Need, Words, dim_text, size_name
 from photic.forms.layout import aligned_bytes
 from photic.ir.dim import Dim, Var, symbols
 from photic.ir.index import Buffer, dims_in
@@ -32,7 +32,7 @@ class Source:
 
 def render(nest: Nest, slots: dict[str, int], dialect: Dialect) -> Source:
     """The source of a nest. ``slots`` says where each symbolic size stands in the sizes array."""
-    words, layouts = Words(dialect.special), dict(zip(nest.parameters, nest.layouts, strict=True))
+    words, layouts = dialect.words(nest), dict(zip(nest.parameters, nest.layouts, strict=True))
     layouts |= dict.fromkeys(nest.scratch, ROW_MAJOR) | dict.fromkeys(nest.paired, PAIRED)
     written, buffers = {tile.store.buffer for tile in tiles(nest.body)}, nest.parameters
     pointers = "".join(

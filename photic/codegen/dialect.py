@@ -6,19 +6,12 @@ How kernels are dispatched is the target's own: ``entry`` gives that text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
 
-from photic.ir.index import Buffer
-from photic.ir.nest import Nest, Tile
-from photic.ir.program import Layout, Program
-
-if TYPE_CHECKING:
-    from photic.codegen.words import Words
-
-Need = tuple[str, str, int]
-Special: TypeAlias = Callable[[Tile, Mapping[Buffer, Layout], "Words"], bool]
+from photic.codegen.words import Need, Words
+from photic.ir.nest import Nest
+from photic.ir.program import Program
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,4 +39,4 @@ class Dialect:
     pointer: str  # a parameter that points to a buffer, behind the type of its bytes: {name}
     head: str  # text at the top of every source
     entry: Callable[[Program, dict[str, Nest], Addresses], str]  # what dispatches all kernels
-    special: Special = lambda *tile: False  # prints a tile by another instruction, if one fits
+    words: Callable[[Nest], Words] = lambda nest: Words()  # what a nest is printed into

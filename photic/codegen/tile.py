@@ -28,7 +28,7 @@ def print_tile(tile: Tile, layouts: dict[Buffer, Layout], words: Words) -> None:
     frame = Frame(tile, layouts, words, _computed, lanes, not lanes.reduced)
     if lanes.valid is not None:
         frame = frame.partly(dim_text(lanes.valid))
-    if not words.special(tile, layouts, words):
+    if not words.special(tile, layouts):
         store(frame, target.buffer, target.index, frame.emit(target.value))
 
 

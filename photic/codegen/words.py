@@ -10,9 +10,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from photic.codegen.dialect import Need, Special
 from photic.ir.dim import Atom, Data, Dim, FloorDiv, Mod, Symbol, Var, bounds, terms_of
-from photic.ir.index import Expr, value_of
+from photic.ir.index import Buffer, Expr, value_of
+from photic.ir.nest import Tile
+from photic.ir.program import Layout
+
+Need = tuple[str, str, int]
 
 INT64_MIN = -(2**63)
 
@@ -21,11 +24,14 @@ INT64_MIN = -(2**63)
 class Words:
     """Text under construction, the prelude functions it calls, and fresh names."""
 
-    special: Special = lambda *tile: False
     lines: list[str] = field(default_factory=list)
     indent: int = 0
     needs: set[Need] = field(default_factory=set)
     numbers: itertools.count[int] = field(default_factory=itertools.count)
+
+    def special(self, tile: Tile, layouts: Mapping[Buffer, Layout]) -> bool:
+        """Print a tile in a way that only this machine has, if one fits."""
+        return False
 
     def line(self, text: str) -> None:
         """One line at the current indentation."""

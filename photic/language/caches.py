@@ -20,7 +20,7 @@ PRECISIONS = ("bf16", "int8", "exact")
 bfloat16 (half a unit is 2^-9 of a number), in calls of 16 tokens and more; sums stay float32.
 ``"int8"``: what quantised weights are multiplied with is rounded to a 127th of the largest number
 of its 32, in all calls, and multiplied as integers; other products are as with ``"bf16"``."""
-DEFAULT_PRECISION = "bf16"
+DEFAULT_PRECISION, EXACT = "bf16", "exact"
 
 
 def kept_as(cache: str, precision: str) -> str:

@@ -133,8 +133,8 @@ def _staged(
     tiles, size = _tiles_of(rows, size), choice.width * choice.count
     held = {one: staged_in(store, one, f"staged{k}", size) for k, one in enumerate(choice.staged)}
     lanes = -(-bounds(choice.lanes.extent)[1] // size) if choice.lanes else 1
-    even = bounds(tiles.extent)[1] * lanes // (ENOUGH_GROUPS * machine.cores)
-    together = max(GROUP_ROWS, min(even, MOST_GROUP_ROWS))
+    even = bounds(tiles.extent)[1] * lanes * machine.group // (ENOUGH_GROUPS * machine.cores)
+    together = max(GROUP_ROWS, min(even, max(MOST_GROUP_ROWS, machine.group)))
     groups, unrolled = _in_groups((), tiles, together)[0], written_out(store.value)
     special = machine.paired and choice.few
     paired = tuple(one for one, _ in held.values() if special and _has_pairs(one))

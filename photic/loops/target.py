@@ -19,7 +19,7 @@ class Machine:
     ``special`` tells the vectors and rows with which an instruction of the machine does all of a
     store's reduction, given the variable across lanes; None where none does. ``paired``: it reads
     what is staged in pairs along its last reduction. ``narrow``: rounding to a half type may be
-    left out where nothing is stored in it.
+    left out where nothing is stored in it. ``group``: cores that compute tiles together.
     """
 
     vector_bytes: int
@@ -29,3 +29,4 @@ class Machine:
     special: Callable[[Store, Var | None], tuple[int, Rows] | None] = lambda store, lanes: None
     paired: bool = False
     narrow: bool = False
+    group: int = 1

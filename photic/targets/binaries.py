@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -18,6 +18,7 @@ from photic.codegen.dialect import Dialect
 from photic.loops.target import Machine
 from photic.targets.devices import Driven, numbered
 from photic.targets.driver import Driver, Queue
+from photic.targets.group_products import GROUP, GroupTiles
 from photic.targets.kernel_files import built, parts_of
 from photic.targets.launches import plan_of
 from photic.targets.session import Loaded
@@ -113,7 +114,7 @@ def driven(kind: Kind) -> Driven[Opened]:
         names=kind.driver.device_names,
         open=kind.open,
         missing=kind.driver.missing,
-        machine=lambda device: machine_of(device.facts.units, device.facts.l2_bytes),
+        machine=lambda device: group_machine_of(device.facts.units, device.facts.l2_bytes),
         key=lambda device: _key(name, device.facts),
         build=partial(_build, kind),
         load=_load,
@@ -155,6 +156,11 @@ def machine_of(units: int, l2_bytes: int) -> Machine:
     """What the planner is told of any device: so many multiprocessors, the cache they share."""
     cores = units * CORES_A_UNIT
     return Machine(VECTOR_BYTES, REGISTERS, cores, l2_bytes // cores)
+
+
+def group_machine_of(units: int, l2_bytes: int) -> Machine:
+    """The same of a device whose groups compute products together."""
+    return replace(machine_of(units, l2_bytes), special=GroupTiles(units), group=GROUP)
 
 
 def _build(kind: Kind, device: Opened, source: str) -> Path:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -16,10 +16,11 @@ from functools import cache, partial
 from photic.base.errors import PhoticError
 from photic.targets.arrays import Held, Place
 from photic.targets.errors import TooLarge
+from photic.targets.group_products import GROUP
 from photic.targets.launches import groups_of
+from photic.targets.recorded import Recorder
 
 OUT_OF_MEMORY, NO_DEVICE = 2, 100  # of the drivers' statuses
-GROUP = 64  # work-items of a block: one or two warps, which may have all the registers of one
 MOST_GROUPS = 2**31 - 1  # of a launch
 
 
@@ -234,10 +235,12 @@ class Queue:
     stream: ctypes.c_void_p = field(init=False)
     group: int = GROUP
     shares_memory: bool = False
+    recorder: Recorder = field(init=False)
 
     def __post_init__(self) -> None:
         self.stream = ctypes.c_void_p(self.driver.number("cuStreamCreate", 0))
         self.driver.end_with(self, self.context, "cuStreamDestroy_v2", self.stream.value or 0)
+        self.recorder = Recorder(self.driver, self.context, self.stream)
 
     @property
     def driver(self) -> Driver:
@@ -279,6 +282,21 @@ class Queue:
         shape = (groups, 1, 1, self.group, 1, 1)
         function, arguments = ctypes.c_void_p(kernel.function), kernel.arguments()
         self.driver.call("cuLaunchKernel", function, *shape, 0, self.stream, arguments, None)
+        self.recorder.launches += 1
+
+    def run(self, key: Hashable, steps: Callable[[], None]) -> None:
+        if key is None:
+            steps()
+        else:
+            self.recorder.run(key, partial(self._within, steps))
+
+    def _within(self, steps: Callable[[], None], stream: ctypes.c_void_p) -> None:
+        """Steps in another stream."""
+        before, self.stream = self.stream, stream
+        try:
+            steps()
+        finally:
+            self.stream = before
 
     def finish(self) -> None:
         self.driver.call("cuStreamSynchronize", self.stream)

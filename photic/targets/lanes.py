@@ -1,7 +1,7 @@
 """What the dialects of GPUs share: C++ in which Clang's vectors are objects (``lanes.h``).
 
 The functions of the prelude are those of the c target wherever their text is C++ too. The compiler
-unrolls the objects' loops. Work-items share no memory, so that no text has a barrier.
+unrolls the objects' loops.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from photic.codegen.dialect import Need
+from photic.codegen.words import Need
 from photic.targets.c.numerics import prelude_with
 
 LANES = Path(__file__).with_name("lanes.h").read_text(encoding="utf-8")

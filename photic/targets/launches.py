@@ -33,6 +33,8 @@ from photic.ir.program import (
     Step,
     all_steps,
 )
+from photic.targets.group_nests import SHARED, Turns, turns_of
+from photic.targets.group_products import GROUP
 
 PLAN = "//: "
 SCRATCH_BYTES = 2**28  # of all work-items together; items take turns where this is not enough
@@ -46,7 +48,8 @@ class Spelling:
     """How a language writes a kernel function, and the nest's, which it calls.
 
     ``parameter`` is the k-th buffer's, ``start`` where it begins; ``memory`` is the type of bytes,
-    ``item`` the number of a work-item as int64. ``inner`` stands before a nest's name, ``table``
+    ``item`` the number of a work-item as int64, ``group`` that of its
+    group, if groups run nests together. ``inner`` stands before a nest's name, ``table``
     before the star of the buffers' table.
     """
 
@@ -56,6 +59,7 @@ class Spelling:
     parameter: str
     start: str
     item: str
+    group: str = ""
     table: str = "const "
 
     @property
@@ -81,23 +85,43 @@ def entry_source(
         "sizes": [_size(known[name]) for name in addresses.sizes],
         "slots": list(_slots(program, nests, addresses)),
         "arena": list(_arena(program, addresses)),
-        "steps": _steps(program, program.steps, nests, addresses),
+        "steps": _steps(spelling, program, program.steps, nests, addresses),
     }
     return "\n".join([*words.lines, PLAN + json.dumps(plan)]) + "\n"
 
 
 def _kernel(words: Words, spelling: Spelling, nest: Nest) -> None:
-    """The function that a work-item runs: ``each`` items of the nest, and their scratch."""
-    count, scratch = len(nest.parameters), scratch_starts(nest)[-1]
+    """The function that a work-item runs: ``each`` items of the nest, and their scratch.
+
+    A nest that groups run together has items for groups, of which ``total`` counts the work-items.
+    """
+    count, scratch, turns = len(nest.parameters), scratch_starts(nest)[-1], _turns(spelling, nest)
+    total, item = (
+        ("total", spelling.item) if turns is None else (f"total / {GROUP}", spelling.group)
+    )
     given = "".join(spelling.parameter.format(k=k) + ", " for k in range(count))
     words.line(f"{spelling.head} photic_{nest.name}({given}const photic_sizes given,")
     with words.block(f"    {spelling.memory}scratch, int64_t total, int64_t each)"):
         starts = ", ".join(spelling.start.format(k=k) for k in range(count))
         words.line(f"{spelling.memory}buffers[] = {{{starts}}};")
-        words.line(f"const int64_t place = {spelling.item}, begin = place * each;")
-        words.line("const int64_t end = begin + each < total ? begin + each : total;")
-        own = f"scratch + place * {scratch}"
+        words.line(f"const int64_t place = {item}, begin = place * each;")
+        words.line(f"const int64_t all = {total};")
+        words.line("const int64_t end = begin + each < all ? begin + each : all;")
+        own = f"scratch + place * {scratch if turns is None else _share(scratch) * GROUP}"
+        if turns is not None and turns.is_shared:
+            words.line(f"{SHARED} char own[{scratch}];")
+            own = "own"
         words.line(f"{nest.name}(buffers, given.at, {own}, begin, end);")
+
+
+def _turns(spelling: Spelling, nest: Nest) -> Turns | None:
+    """How a group runs a nest together; None if it does not, or the language has no groups."""
+    return turns_of(nest) if spelling.group else None
+
+
+def _share(scratch: int) -> int:
+    """Bytes of an item, whose group has so many."""
+    return -(-scratch // (GROUP * ALIGNMENT)) * ALIGNMENT
 
 
 def _size(symbol: Symbol) -> list[object]:
@@ -133,23 +157,25 @@ def _arena(program: Program, addresses: Addresses) -> Iterator[tuple[int, int, s
 
 
 def _steps(
-    program: Program, steps: tuple[Step, ...], nests: dict[str, Nest], addresses: Addresses
+    spelling: Spelling,
+    program: Program,
+    steps: tuple[Step, ...],
+    nests: dict[str, Nest],
+    addresses: Addresses,
 ) -> list[list[object]]:
     """The steps of the plan: a kind, then what it needs."""
 
     def inside(steps: tuple[Step, ...]) -> list[list[object]]:
-        return _steps(program, steps, nests, addresses)
+        return _steps(spelling, program, steps, nests, addresses)
 
     found: list[list[object]] = []
     for step in steps:
         match step:
             case Kernel(function, arguments):
                 nest = nests[function]
-                loops, _ = parallel_loops(nest)
-                total = str(product(loop.axis.extent for loop in loops))
                 where = [_where(addresses, name) for name in arguments]
-                scratch = scratch_starts(nest)[-1]
-                found.append(["kernel", function, where, total, str(nest.work), scratch])
+                total, scratch = _items(spelling, nest)
+                found.append(["kernel", function, where, str(total), str(nest.work), scratch])
             case Copy(target, source):
                 place = program.places[source]
                 pair = [_where(addresses, name) for name in (target, source)]
@@ -163,6 +189,15 @@ def _steps(
             case Collective():
                 raise AssertionError("on one machine collectives are kernels")
     return found
+
+
+def _items(spelling: Spelling, nest: Nest) -> tuple[Dim, int]:
+    """How many work-items a nest has, and the bytes of scratch that each brings."""
+    total = product(loop.axis.extent for loop in parallel_loops(nest)[0])
+    scratch, turns = scratch_starts(nest)[-1], _turns(spelling, nest)
+    if turns is None:
+        return total, scratch
+    return total * GROUP, 0 if turns.is_shared else _share(scratch)
 
 
 def _where(addresses: Addresses, name: str) -> int:

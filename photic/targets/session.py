@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ctypes
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
@@ -72,6 +72,9 @@ class Queue(Protocol):
 
     def launch(self, kernel: Any, groups: int) -> None:
         """Run a kernel."""
+
+    def run(self, key: Hashable, steps: Callable[[], None]) -> None:
+        """Do steps that launch and move: the same ones if the key is; any, if there is none."""
 
     def finish(self) -> None:
         """Wait for all."""
@@ -148,6 +151,9 @@ class Session:
     uses: dict[int, list[tuple[Prepared, int]]] = field(default_factory=dict)
     numbers: list[int] = field(default_factory=list)
     there: frozenset[int] = frozenset()
+    given: dict[int, tuple[Any, int]] = field(default_factory=dict)
+    changes: int = 0
+    waits: bool = False  # for a byte of the device, in the middle
 
     def __post_init__(self) -> None:
         self.steps = self._prepared(self.plan.steps)
@@ -166,6 +172,7 @@ class Session:
                 case "repeat", (slot, trips, body):
                     found.append(Repeated(slot, dim(trips), self._prepared(body)))
                 case "branch", (condition, then, otherwise):
+                    self.waits = True
                     sides = self._prepared(then), self._prepared(otherwise)
                     found.append(Chosen(condition, *sides))
         return tuple(found)
@@ -218,12 +225,16 @@ class Session:
 
     def _use(self, slot: int, memory: Any, start: int) -> None:
         self.buffers[slot] = memory
+        if self.given.get(slot) == (memory, start):
+            return
+        self.given[slot], self.changes = (memory, start), self.changes + 1
         for kernel, number in self.uses.get(slot, ()):
             kernel.give(number, memory, start)
 
     def enqueue(self) -> None:
         """All steps, once."""
-        self._run(self.steps)
+        key = None if self.waits else (self.changes, self.scratch_bytes, *self.numbers)
+        self.queue.run(key, lambda: self._run(self.steps))
 
     def take(self, addresses: Sequence[int]) -> None:
         """Wait for all steps; what they wrote is where the addresses say."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -66,6 +68,65 @@ def test_a_model_runs_by_the_names_of_the_file_and_its_program_is_kept(
 
 def test_an_output_that_a_model_has_not_is_a_wrong_option(model: Path) -> None:
     assert runner.invoke(app, ["run", str(model), "--output", "z=z.npy"]).exit_code == USAGE
+
+
+WITHOUT_ONNX = """\
+import sys
+sys.modules["onnx"] = None
+from photic.cli.main import app
+app(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_a_file_that_is_missing_is_said_before_a_package_that_is(
+    model: Path, is_there: bool
+) -> None:
+    file = model if is_there else model.with_name("nosuch.onnx")
+    command = [sys.executable, "-c", WITHOUT_ONNX, "run", str(file)]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert found.returncode == 1
+    assert ("there is no such file" in found.stderr) is not is_there
+    assert ("pip install" in found.stderr) is is_there
+
+
+# --- products that may be rounded -------------------------------------------------------------
+
+
+@pytest.fixture
+def product(tmp_path: Path) -> Path:
+    """y = x @ w; all numbers are 1 and a little, which bfloat16 has not."""
+    w = np.full((32, 32), 1 + 2**-9, np.float32)
+    inside = [node("MatMul", ["x", "w"], ["y"])]
+    graph = graph_proto(inside, [port("x", [32, 32])], [port("y", None)], w=w)
+    path = tmp_path / "p.onnx"
+    path.write_bytes(model_proto(graph).SerializeToString())
+    np.save(tmp_path / "x.npy", np.eye(32, dtype=np.float32))
+    return path
+
+
+@pytest.mark.parametrize("options", [[], ["--precision", "exact"], ["--precision", "bf16"]])
+@pytest.mark.parametrize("is_saved", [False, True])
+def test_products_are_rounded_where_that_is_asked_for(
+    product: Path, options: list[str], is_saved: bool
+) -> None:
+    here = product.parent
+    file = here / "p.photic" if is_saved else product
+    if is_saved:
+        made = runner.invoke(app, ["compile", str(product), "-o", str(file), *options])
+        assert made.exit_code == 0, made.output
+    files = ["--input", f"x={here / 'x.npy'}", "--output", f"y={here / 'y.npy'}"]
+    ran = runner.invoke(app, ["run", str(file), *files, *([] if is_saved else options)])
+    assert ran.exit_code == 0, ran.output
+    assert (np.load(here / "y.npy") == (1 if "bf16" in options else 1 + 2**-9)).all()
+
+
+@pytest.mark.parametrize("command", ["run", "compile"])
+def test_an_unknown_precision_of_a_model_is_a_usage_error(command: str, product: Path) -> None:
+    output = ["-o", str(product.with_suffix(".photic"))] if command == "compile" else []
+    result = runner.invoke(app, [command, str(product), *output, "--precision", "int4"])
+    assert result.exit_code == USAGE
+    assert "'int4'; known: bf16, int8, exact" in " ".join(result.stderr.split())
 
 
 # --- inputs that are known when a model is compiled -----------------------------------------

@@ -19,7 +19,7 @@ from photic.search.choosing import randomly
 from photic.search.cost import seconds
 from photic.search.space import Candidate, build, space_of
 from photic.search.work import Work
-from photic.targets.binaries import machine_of
+from photic.targets.binaries import group_machine_of
 from photic.targets.cuda.device import TARGET
 from photic.targets.cuda.dialect import DIALECT
 from photic.targets.launches import parted
@@ -34,7 +34,7 @@ from photic.tuning.partition import partition
 from photic.tuning.trial import called, meaning_of, source_of
 
 # multiprocessors and cache of an A100 and of an H100
-MACHINES = {"sm_80": machine_of(108, 40 << 20), "sm_90": machine_of(132, 50 << 20)}
+MACHINES = {"sm_80": group_machine_of(108, 40 << 20), "sm_90": group_machine_of(132, 50 << 20)}
 MACHINE = MACHINES["sm_80"]
 DRAWN = 40  # candidates of a work
 
@@ -63,6 +63,18 @@ def winners(
         space, draw = space_of(work, machine, ()), randomly(random.Random(0))
         drawn = [one for one in (build(space, draw) for _ in range(DRAWN)) if is_small(one)]
         yield work, min(drawn, key=lambda one: (len(one.nests), seconds(one.nests, machine)))
+
+
+def drawn_candidates(
+    outputs: Mapping[str, ph.Tensor], count: int
+) -> Iterator[tuple[Work, Candidate]]:
+    """Random candidates of each group of kernels."""
+    state = prepared(graph_of(outputs, {}), target_named("c"))
+    for work in dict.fromkeys(one.work for one in partition(state.program)[1]):
+        space, draw = space_of(work, MACHINE, ()), randomly(random.Random(0))
+        for _ in range(count):
+            if is_small(made := build(space, draw)):
+                yield work, made
 
 
 @dataclass(frozen=True, slots=True)

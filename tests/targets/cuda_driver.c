@@ -8,15 +8,18 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-enum { OK, INVALID = 1, OUT_OF_MEMORY = 2, NO_CONTEXT = 201, NOT_FOUND = 500, BUFFERS = 4096 };
+enum { OK, INVALID = 1, OUT_OF_MEMORY = 2, NO_CONTEXT = 201, NOT_FOUND = 500, UNSUPPORTED = 900, BUFFERS = 4096 };
 enum { PAGE = 4096, ALIGNED = 256, GUARD = 0xA5, NOTHING = 0xC7 };
 typedef unsigned long long address;
 typedef void (*kernel)(void **given, unsigned groups, unsigned group, int backwards);
 typedef struct { address at; size_t size, whole; void *pages; } buffer;
 
+typedef struct graph graph;
+static _Thread_local graph *recording;
 static buffer buffers[BUFFERS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local void *current;
@@ -69,6 +72,7 @@ static int held(address at, size_t count) {
 
 int cuMemAlloc_v2(address *at, size_t size) {
   if (current != CONTEXT) return NO_CONTEXT;
+  if (recording) return UNSUPPORTED;
   if (!size || (long long)size > photic_most_bytes) return size ? OUT_OF_MEMORY : INVALID;
   size_t used = (size + ALIGNED - 1) / ALIGNED * ALIGNED, inner = (used + PAGE - 1) / PAGE * PAGE;
   char *pages = mmap(0, inner + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -103,6 +107,7 @@ int cuMemFree_v2(address at) {
 
 static int copy(address to, address from, size_t count, int to_is_ours, int from_is_ours) {
   if (current != CONTEXT) return NO_CONTEXT;
+  if (recording) return UNSUPPORTED;
   pthread_mutex_lock(&lock);
   int good = (to_is_ours || held(to, count)) && (from_is_ours || held(from, count));
   pthread_mutex_unlock(&lock);
@@ -117,8 +122,60 @@ int cuMemcpyDtoHAsync_v2(void *to, address from, size_t count, void *stream) {
   __atomic_add_fetch(&photic_taken_bytes, count, __ATOMIC_SEQ_CST);
   return copy((address)to, from, count, 1, 0);
 }
+static int noted_copy(address to, address from, size_t count);
 int cuMemcpyDtoDAsync_v2(address to, address from, size_t count, void *stream) {
+  return noted_copy(to, from, count);
+}
+
+// ---- recording: what a thread launches into a stream is noted, with copies of its arguments -----
+
+enum { UPDATE_FAILED = 910, NODES = 1 << 14 };
+typedef struct { kernel run; void **(*keep)(void **given); } function;
+typedef struct { function *what; void **given; unsigned groups, group; address to, from; size_t count; } node;
+struct graph { int count; node nodes[]; };
+int photic_recorded, photic_updated, photic_started, photic_graphs;
+static char streams[2];  // the second waits for no other
+
+static int noted(node one) {
+  if (recording->count == NODES) return INVALID;
+  recording->nodes[recording->count++] = one;
+  return OK;
+}
+int cuStreamBeginCapture_v2(void *stream, int mode) {
+  if (current != CONTEXT || recording || stream != streams + 1) return INVALID;
+  recording = calloc(1, sizeof(graph) + NODES * sizeof(node));
+  return photic_recorded++, OK;
+}
+int cuStreamEndCapture(void *stream, graph **found) {
+  *found = recording, recording = 0, photic_graphs++;
+  return *found ? OK : INVALID;
+}
+int cuGraphInstantiateWithFlags(graph **made, graph *from, unsigned long long flags) {
+  const size_t size = sizeof(graph) + from->count * sizeof(node);
+  *made = memcpy(malloc(size), from, size);
+  return photic_graphs++, OK;
+}
+int cuGraphExecUpdate(graph *made, graph *from, void **node_, int *result) {
+  int same = made->count == from->count;
+  for (int k = 0; same && k < made->count; k++) same = made->nodes[k].what == from->nodes[k].what;
+  if (!same) return UPDATE_FAILED;
+  memcpy(made->nodes, from->nodes, made->count * sizeof(node));
+  return photic_updated++, OK;
+}
+static int noted_copy(address to, address from, size_t count) {
+  if (recording) return noted((node){.to = to, .from = from, .count = count});
   return copy(to, from, count, 0, 0);
+}
+int cuGraphDestroy(graph *one) { return free(one), photic_graphs--, OK; }
+int cuGraphExecDestroy(graph *one) { return free(one), photic_graphs--, OK; }
+int cuGraphLaunch(graph *one, void *stream) {
+  if (current != CONTEXT || recording || stream != streams) return INVALID;
+  for (int k = 0; k < one->count; k++) {
+    node *each = one->nodes + k;
+    if (each->what) each->what->run(each->given, each->groups, each->group, photic_backwards);
+    else if (copy(each->to, each->from, each->count, 0, 0)) return INVALID;
+  }
+  return photic_started++, OK;
 }
 
 int cuModuleLoadData(void **module, const void *image) {
@@ -128,26 +185,31 @@ int cuModuleLoadData(void **module, const void *image) {
   return *module ? OK : INVALID;
 }
 int cuModuleUnload(void *module) { return dlclose(module) ? INVALID : OK; }
-int cuModuleGetFunction(void **function, void *module, const char *name) {
-  char run[256];
-  snprintf(run, sizeof run, "run_%s", name);
-  *function = dlsym(module, run);
-  return *function ? OK : NOT_FOUND;
+int cuModuleGetFunction(function **found, void *module, const char *name) {
+  char text[256];
+  function *made = malloc(sizeof *made);  // as long as the process: a recorded graph may hold it
+  snprintf(text, sizeof text, "run_%s", name), made->run = (kernel)dlsym(module, text);
+  snprintf(text, sizeof text, "keep_%s", name), made->keep = (void **(*)(void **))dlsym(module, text);
+  return *found = made, made->run && made->keep ? OK : NOT_FOUND;
 }
 
 int cuStreamCreate(void **stream, unsigned flags) {
-  return *stream = CONTEXT, current == CONTEXT ? OK : NO_CONTEXT;
+  return *stream = streams + flags, current == CONTEXT ? OK : NO_CONTEXT;
 }
 int cuStreamDestroy_v2(void *stream) { return OK; }
-int cuStreamSynchronize(void *stream) { return current == CONTEXT ? OK : NO_CONTEXT; }
+int cuStreamSynchronize(void *stream) {
+  return recording ? UNSUPPORTED : current == CONTEXT ? OK : NO_CONTEXT;
+}
 
-int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned inner_x,
+int cuLaunchKernel(function *what, unsigned x, unsigned y, unsigned z, unsigned inner_x,
                    unsigned inner_y, unsigned inner_z, unsigned shared, void *stream,
                    void **given, void **extra) {
   if (current != CONTEXT) return NO_CONTEXT;
   if (!x || y != 1 || z != 1 || !inner_x || inner_x > 1024 || inner_y != 1 || inner_z != 1)
     return INVALID;
-  ((kernel)function)(given, x, inner_x, photic_backwards);
+  if (recording) return noted((node){what, what->keep(given), x, inner_x});
+  if (stream != streams) return INVALID;
+  what->run(given, x, inner_x, photic_backwards);
   __atomic_add_fetch(&photic_launches, 1, __ATOMIC_SEQ_CST);
   return OK;
 }

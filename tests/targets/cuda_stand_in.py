@@ -5,13 +5,16 @@ All of the target but NVRTC and the real driver is as it is with a device. Named
 """
 
 import ctypes
+import hashlib
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from photic.targets import driver
+from photic.targets import driver, group_nests
 from photic.targets.c.toolchain import build_kernels, build_runtime, load_library
 from photic.targets.cuda import compiler, device
 from photic.targets.devices import Driven
@@ -25,13 +28,16 @@ RUN = """
 extern "C" void run_{name}(void **given, unsigned groups, unsigned group, int backwards) {{
   photic_run({name}, given, groups, group, backwards);
 }}"""
+KEEP = """
+extern "C" void **keep_{name}(void **given) {{ return photic_kept({name}, given); }}"""
 
 
 def compiled(text: str, more: str = "") -> Path:
     """The library of a text's kernels; each is ``run_`` and its name. ``more`` stands before."""
     shares = "#define SHARES 1\n" if "__shared__" in text else ""
     header = shares + (HERE / "cuda_on_cpu.h").read_text(encoding="utf-8") + more
-    return built(header, text, KERNEL)
+    kept = [KEEP.format(name=name) for name in KERNEL.findall(text)]
+    return built(header, "".join([text, *kept]), KERNEL)
 
 
 def built(header: str, text: str, kernel: re.Pattern[str]) -> Path:
@@ -50,6 +56,12 @@ def machine_code(text: str, architecture: str) -> bytes:
     return str(compiled(text)).encode() + b"\0"
 
 
+def version() -> str:
+    """What stands in for a compiler; libraries that it made are kept."""
+    texts = (RUN + KEEP).encode() + (HERE / "cuda_on_cpu.h").read_bytes()
+    return f"none, a processor stands in: {hashlib.sha256(texts).hexdigest()}"
+
+
 def stand_in(before: str = "") -> ctypes.CDLL:
     """The driver; ``before`` is text before its own."""
     text = (HERE / "cuda_driver.c").read_text(encoding="utf-8")
@@ -61,7 +73,7 @@ def use(monkeypatch: pytest.MonkeyPatch) -> ctypes.CDLL:
     found = stand_in()
     serve(monkeypatch, device.CUDA, device.DRIVEN, found)
     monkeypatch.setattr(compiler, "machine_code", machine_code)
-    monkeypatch.setattr(compiler, "version", lambda: "none, a processor stands in")
+    monkeypatch.setattr(compiler, "version", version)
     return found
 
 
@@ -82,6 +94,18 @@ def unopened(monkeypatch: pytest.MonkeyPatch, target: Driven[Any], number: int =
     """A device is as if nobody had opened it; what was opened before is found again afterwards."""
     monkeypatch.setitem(target.used, number, None)
     del target.used[number]
+
+
+@contextmanager
+def group_memory(count: int) -> Iterator[None]:
+    """Groups have so many bytes."""
+    before, group_nests.SHARED_BYTES = group_nests.SHARED_BYTES, count
+    group_nests.turns_of.cache_clear()
+    try:
+        yield
+    finally:
+        group_nests.SHARED_BYTES = before
+        group_nests.turns_of.cache_clear()
 
 
 def number(found: ctypes.CDLL, name: str) -> ctypes.c_int:

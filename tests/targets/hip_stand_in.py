@@ -39,6 +39,7 @@ def use(monkeypatch: pytest.MonkeyPatch) -> ctypes.CDLL:
     found = stand_in()
     cuda_stand_in.serve(monkeypatch, device.HIP, device.DRIVEN, found)
     monkeypatch.setattr(compiler, "machine_code", machine_code)
+    monkeypatch.setattr(compiler, "version", cuda_stand_in.version)
     return found
 
 

@@ -1,6 +1,6 @@
 """What stands in for a CUDA device keeps barriers, and shows where one is missing.
 
-No text of the cuda target has one yet; the kernel here is written by hand.
+The kernel here is written by hand; test_cuda_groups.py does the same with the target's own.
 """
 
 import ctypes

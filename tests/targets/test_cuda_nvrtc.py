@@ -56,6 +56,20 @@ def test_the_winner_of_attention_is_a_kernel_without_spills(architecture: str) -
     require_no_spills(found)
 
 
+@pytest.mark.parametrize("architecture", [*MACHINES, "sm_75"])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize("size", [96, 2048])
+def test_products_of_groups_compile_without_spills(
+    dtype: str, size: int, architecture: str
+) -> None:
+    x, y = (ph.input(name, (size, size), dtype) for name in "xy")
+    text = text_of(graph_of({"z": ph.relu(x @ y)}, {}), "sm_80")
+    assert "__shared__" in text and ("multiply_" in text.split("INLINE void k0")[1]) == (
+        dtype != "float32"
+    )
+    require_no_spills(resources(text, architecture))
+
+
 def images() -> Graph:
     """A small convolutional net and its normed features."""
     rng = np.random.default_rng(0)

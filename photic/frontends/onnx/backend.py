@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import onnx
 from onnx.backend.base import Backend, BackendRep, namedtupledict
 
 from photic.frontends.onnx.reader import read_proto
-from photic.frontends.onnx.segments import Runner, Segment, compiled
+from photic.frontends.onnx.segments import MakeRunner, compiled
 from photic.frontends.onnx.session import Session
 
 
@@ -31,7 +31,7 @@ class PhoticRep(BackendRep):
 class PhoticBackend(Backend):
     """The backend; ``runner`` says how segments are run: compiled, or by the evaluator."""
 
-    runner: Callable[[Segment, float], Runner] = staticmethod(compiled)
+    runner: MakeRunner = staticmethod(compiled)
 
     @classmethod
     def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **kwargs: Any) -> PhoticRep:

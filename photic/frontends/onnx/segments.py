@@ -19,6 +19,8 @@ from photic.tensor.program import Program
 from photic.tensor.tensor import Tensor
 
 Runner: TypeAlias = Callable[[Mapping[str, Array], Mapping[str, int]], dict[str, Array]]
+MakeRunner: TypeAlias = Callable[["Segment", float, str], Runner]
+"""Given a segment, the seconds to search, and the precision."""
 
 
 ASKED = "segment_asked"  # the output that is read back
@@ -75,17 +77,17 @@ def _taking(graph: Graph, made: Mapping[Node, Node]) -> Graph:
 # --- running --------------------------------------------------------------------------------
 
 
-def program_of(segment: Segment, search: float) -> Program:
+def program_of(segment: Segment, search: float, precision: str) -> Program:
     """The segment as a program."""
     from photic.tensor import compiling  # heavy, and of no use to a start with kept programs
 
     tensors = {name: Tensor(one) for name, one in segment.graph.outputs}
-    return compiling.compile(tensors, search=search)
+    return compiling.compile(tensors, search=search, precision=precision)
 
 
-def compiled(segment: Segment, search: float) -> Runner:
+def compiled(segment: Segment, search: float, precision: str) -> Runner:
     """The segment by a program."""
-    return running(program_of(segment, search))
+    return running(program_of(segment, search, precision))
 
 
 def running(program: Program) -> Runner:
@@ -101,7 +103,7 @@ def running(program: Program) -> Runner:
     return run
 
 
-def evaluated(segment: Segment, search: float) -> Runner:
+def evaluated(segment: Segment, search: float, precision: str) -> Runner:
     """The segment by the evaluator: no program is made."""
     graph = segment.graph
     names, symbols = list(named_sources(graph, "input")), list(sizes_of(graph))

@@ -12,7 +12,7 @@ are not there yet.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -34,6 +34,7 @@ from photic.frontends.onnx.kinds import Array, carried, kind_of_array, shown
 from photic.frontends.onnx.ports import Keys, Port, input_port, input_value, output_ports
 from photic.frontends.onnx.segments import (
     ASKED,
+    MakeRunner,
     Runner,
     Segment,
     compiled,
@@ -80,23 +81,25 @@ class Session:
         dims: Sizes | None = None,
         *,
         search: float = 0,
-        runner: Callable[[Segment, float], Runner] = compiled,
+        precision: str = "exact",
+        runner: MakeRunner = compiled,
         progress: Progress = silent,
     ) -> None:
+        """``search`` and ``precision`` are as ``photic.compile`` has them."""
         file = opened(path)
-        self._start(file, file.outline, dims, search, runner, progress)
+        self._start(file, file.outline, dims, (search, precision), runner, progress)
 
     def _start(
         self,
         source: OnnxFile | records.Model,
         outline: Outline,
         dims: Sizes | None,
-        search: float,
-        runner: Callable[[Segment, float], Runner],
+        options: tuple[float, str],
+        runner: MakeRunner,
         progress: Progress = silent,
     ) -> None:
         self._source, self._outline, self._dims = source, outline, dims
-        self._search, self._runner, self._progress = search, runner, progress
+        self._options, self._runner, self._progress = options, runner, progress
         self._chains: dict[tuple[Shape, ...], _Chain] = {}
 
     @classmethod
@@ -106,11 +109,12 @@ class Session:
         dims: Sizes | None = None,
         *,
         search: float = 0,
-        runner: Callable[[Segment, float], Runner] = compiled,
+        precision: str = "exact",
+        runner: MakeRunner = compiled,
     ) -> Session:
         """As the constructor, of a model that was read; nothing is kept between runs."""
         session = cls.__new__(cls)
-        session._start(model, outline_of(model), dims, search, runner)
+        session._start(model, outline_of(model), dims, (search, precision), runner)
         return session
 
     @property
@@ -202,16 +206,17 @@ class Session:
         """What follows when the answers are known."""
         if isinstance(self._source, records.Model) or self._runner is not compiled:
             segment, outputs = self._built(chain, answers)
-            return _Step(self._runner(segment, self._search), outputs)
+            return _Step(self._runner(segment, *self._options), outputs)
 
         def make() -> tuple[Program, str]:
             segment, outputs = self._built(chain, answers)
             groups = [chain.ports] if outputs is None else [chain.ports, outputs]
-            return program_of(segment, self._search), ports_text(*groups)
+            return program_of(segment, *self._options), ports_text(*groups)
 
         given = [(one.dtype.str, one.shape, _digest(one)) for one in answers]
-        asked = asked_text(sizes_text(self._dims), ports_text(chain.ports), given)
-        given_now = self._source, asked, "", make, self._search == 0, self._progress
+        search, precision = self._options
+        asked = asked_text(sizes_text(self._dims), ports_text(chain.ports), given, precision)
+        given_now = self._source, asked, "", make, search == 0, self._progress
         program, text = kept_or_made(*given_now)
         _, *last = ports_of(text)
         return _Step(running(program), last[0] if last else None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from photic.codegen.dialect import Dialect
 from photic.targets.c.entry import entry_source
-from photic.targets.c.matrix_text import product
+from photic.targets.c.matrix_text import TileWords
 from photic.targets.c.numerics import prelude
 
 HEAD = """\
@@ -36,5 +36,5 @@ DIALECT = Dialect(
     pointer="*restrict {name}",
     head=HEAD,
     entry=entry_source,
-    special=product,
+    words=lambda nest: TileWords(),
 )

@@ -63,6 +63,14 @@ def product(tile: Tile, layouts: Mapping[Buffer, Layout], words: Words) -> bool:
     return True
 
 
+class TileWords(Words):
+    """Words for any nest: tiles that an instruction fits are printed with it."""
+
+    def special(self, tile: Tile, layouts: Mapping[Buffer, Layout]) -> bool:
+        """As ``product`` says."""
+        return product(tile, layouts, self)
+
+
 class _Flushing(Words):
     """Words for what only tiles read: a subnormal bfloat16 number may be 0, which costs less."""
 

@@ -9,12 +9,17 @@ from __future__ import annotations
 from functools import partial
 
 from photic.codegen.dialect import Dialect
-from photic.targets.driver import GROUP
+from photic.targets.cuda.fragments import HEAD as FRAGMENTS
+from photic.targets.cuda.fragments import MATRIX
+from photic.targets.group_nests import words_for
+from photic.targets.group_products import GROUP
 from photic.targets.lanes import LANES, prelude_of
 from photic.targets.launches import Spelling, entry_source
 
 # One block of a multiprocessor is enough: for more at once the compiler rather spills.
 BOUNDS = f"__launch_bounds__({GROUP}, 1)"
+
+THREAD = "#define THREAD ((int)threadIdx.x)\n"
 
 assert __package__
 SPELLING = Spelling(
@@ -23,6 +28,7 @@ SPELLING = Spelling(
     memory="char *",
     parameter="char *restrict p{k}",
     start="p{k}",
+    group="(int64_t)blockIdx.x",
     item="(int64_t)blockIdx.x * blockDim.x + threadIdx.x",
 )
 DIALECT = Dialect(
@@ -30,6 +36,7 @@ DIALECT = Dialect(
     prelude=partial(prelude_of, __package__),
     kernel=SPELLING.kernel,
     pointer="*restrict {name}",
-    head=LANES,
+    head=THREAD + LANES + FRAGMENTS,
     entry=partial(entry_source, SPELLING),
+    words=partial(words_for, (MATRIX,)),
 )

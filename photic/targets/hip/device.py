@@ -51,6 +51,13 @@ HIP = Driver(
         "cuStreamDestroy_v2": "hipStreamDestroy",
         "cuStreamSynchronize": "hipStreamSynchronize",
         "cuLaunchKernel": "hipModuleLaunchKernel",
+        "cuStreamBeginCapture_v2": "hipStreamBeginCapture",
+        "cuStreamEndCapture": "hipStreamEndCapture",
+        "cuGraphInstantiateWithFlags": "hipGraphInstantiateWithFlags",
+        "cuGraphExecUpdate": "hipGraphExecUpdate",
+        "cuGraphLaunch": "hipGraphLaunch",
+        "cuGraphDestroy": "hipGraphDestroy",
+        "cuGraphExecDestroy": "hipGraphExecDestroy",
     },
 )
 

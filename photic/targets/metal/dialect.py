@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from photic.codegen.dialect import Addresses, Need
+from photic.codegen.dialect import Addresses
+from photic.codegen.words import Need, Words
 from photic.ir.nest import Nest
 from photic.ir.program import Program
 from photic.targets.cuda.dialect import DIALECT as CUDA
@@ -81,6 +82,7 @@ SPELLING = replace(
     memory="device char *",
     parameter="device char *p{k} [[buffer({k})]]",
     item="(int64_t)item",
+    group="",  # nests are run by items alone
     table="const thread ",
 )
 DIALECT = replace(
@@ -91,4 +93,5 @@ DIALECT = replace(
     pointer="device *{name}",
     head=HEAD + LANES,
     entry=entry,
+    words=lambda nest: Words(),
 )

@@ -7,6 +7,7 @@ a choice by a byte, at the end. Buffers are shared with the device, so that copi
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -119,6 +120,9 @@ class Queue:
         encoder.setBytes_length_atIndex_(kernel.counts, len(kernel.counts), count + 2)
         size = self.opened.metal.MTLSizeMake
         encoder.dispatchThreadgroups_threadsPerThreadgroup_(size(groups, 1, 1), size(GROUP, 1, 1))
+
+    def run(self, key: Hashable, steps: Callable[[], None]) -> None:
+        steps()
 
     def finish(self) -> None:
         if self.encoder is None:

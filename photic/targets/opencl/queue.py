@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -97,6 +98,9 @@ class Queue:
     def launch(self, kernel: Kernel, groups: int) -> None:
         shape, inside = (groups * self.group,), (self.group,)
         self.opened.cl.enqueue_nd_range_kernel(self.queue, kernel.kernel, shape, inside)
+
+    def run(self, key: Hashable, steps: Callable[[], None]) -> None:
+        steps()
 
     def finish(self) -> None:
         self.queue.finish()

@@ -22,6 +22,7 @@ from photic.frontends.onnx import Session, compile
 from photic.frontends.onnx import kept as onnx_kept
 from photic.frontends.onnx.errors import OnnxData
 from photic.frontends.onnx.importer import import_graph
+from photic.frontends.onnx.reader import read_model
 from photic.storage import files
 from photic.storage.errors import FileUnreadable
 from photic.tensor import kept
@@ -315,3 +316,21 @@ def test_a_session_of_ranges_and_one_of_shapes_have_programs_of_their_own(
         for dims in (None, {"n": (1, 4)}, {"n": (1, 8)}):
             assert Session(model, dims).run(None, feeds)[0][0, 1] == 3
     assert len(imports) == 3
+
+
+def test_sessions_of_different_precision_have_programs_of_their_own(tmp_path: Path) -> None:
+    ones = np.full((32, 32), 1 + 2**-9, np.float32)  # which bfloat16 has not
+    graph = graph_proto(
+        [node("MatMul", ["x", "w"], ["y"])], [port("x", [32, 32])], [port("y", None)], w=ones
+    )
+    path, feeds = write(tmp_path / "product.onnx", graph), {"x": np.eye(32, dtype=np.float32)}
+    expected = {"exact": 1 + 2**-9, "bf16": 1}
+    for _ in range(2):  # made, then kept
+        for precision, one in expected.items():
+            (found,) = Session(path, precision=precision).run(None, feeds)
+            assert (found == one).all()
+    model = read_model(path)
+    (found,) = Session.of(model, precision="bf16").run(None, feeds)
+    assert (found == 1).all()
+    with pytest.raises(BadArgument, match="'exact' or 'bf16'"):
+        Session(path, precision="fp8").run(None, feeds)

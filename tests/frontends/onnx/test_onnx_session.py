@@ -76,11 +76,11 @@ def test_as_many_rows_come_out_as_the_data_say(x: list[float]) -> None:
 def test_segments_are_kept_by_the_numbers_that_were_read_back() -> None:
     made: list[object] = []
 
-    def counting(segment: Any, search: float) -> Any:
+    def counting(segment: Any, *options: Any) -> Any:
         from photic.frontends.onnx.segments import evaluated
 
         made.append(segment)
-        return evaluated(segment, search)
+        return evaluated(segment, *options)
 
     ours = Session.of(read(model_proto(chosen_rows())), runner=counting)
     for x in ([1, -1, 2], [5, 6, -7], [0, 3, 4]):  # two are positive in each
