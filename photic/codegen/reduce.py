@@ -73,14 +73,14 @@ def _most(axes: Sequence[Var]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Accumulators:
-    """What a reduction accumulates into; only lanes of ``mask`` change, if there is one.
+    """What a reduction accumulates into; only lanes of ``masks`` change, where there are some.
 
     Long sums of floats are sums of ``parts``, so that what rounding adds up to stays small.
     """
 
     op: str
     result: Value
-    mask: str = ""
+    masks: Sequence[str] = ()  # by vector
     parts: bool = False
 
     def loops(self, frame: Frame, axes: Sequence[Var], body: Expr) -> None:
@@ -120,21 +120,21 @@ class _Accumulators:
                 words.line(f"{sums[0]} = {words.call('add', result.dtype.short, lanes, *sums)};")
 
     def lane_loops(self, frame: Frame, rest: Sequence[Var], body: Expr) -> None:
-        """Whole tiles of vectors, then single vectors, then what is left in a part of one."""
+        """Whole tiles of vectors, then part of one: no extent moves a term to another lane."""
         words, width, axis = frame.words, frame.width, frame.lanes.axis
-        name, extent = axis.name, dim_text(axis.extent)
+        name, extent, step = axis.name, dim_text(axis.extent), frame.lanes.count * width
         words.line(f"int64_t {name} = 0;")
-        for count in dict.fromkeys((frame.lanes.count, 1)):
-            step = count * width
-            with words.block(f"for (; {name} + {step} <= {extent}; {name} += {step})"):
-                self.loops(frame.counted(count), rest, body)
-        if isinstance(axis.extent, int) and axis.extent % width == 0:
+        with words.block(f"for (; {name} + {step} <= {extent}; {name} += {step})"):
+            self.loops(frame.scope(), rest, body)
+        left = axis.extent % step if isinstance(axis.extent, int) else step
+        if left == 0:
             return
         with words.block(f"if ({name} < {extent})"):
-            left = frame.counted(1).partly(f"{extent} - {name}")
-            lane, last = frame.call("iota", "i32"), frame.call("splat", "i32", left.valid[0])
-            mask = left.declare(BOOL, width, frame.call("lt", "i32", lane, last))
-            replace(self, mask=mask).loops(left, rest, body)
+            last = frame.counted(-(-left // width)).partly(f"{extent} - {name}")
+            counts = [frame.call("splat", "i32", valid) for valid in last.valid]
+            texts = (frame.call("lt", "i32", frame.call("iota", "i32"), one) for one in counts)
+            masks = [last.declare(BOOL, width, text) for text in texts]
+            replace(self, masks=masks).loops(last, rest, body)
 
     def update(self, frame: Frame, body: Expr) -> None:
         """Accumulate the body's value; a product goes in fused."""
@@ -146,10 +146,9 @@ class _Accumulators:
         values = [frame.splat(one) if vector else one for one in values]
         for point in frame.points(result.over):
             name, arguments = result.name(point), [one.name(point) for one in values]
-            if fused:
-                text = words.call("fma", short, lanes, *arguments, name)
-            else:
-                text = words.call(JOIN[self.op], short, lanes, name, *arguments)
-            if self.mask:
-                text = words.call("sel", short, lanes, self.mask, text, name)
+            join = ("fma", *arguments, name) if fused else (JOIN[self.op], name, *arguments)
+            text = words.call(join[0], short, lanes, *join[1:])
+            if self.masks:
+                mask = self.masks[point[frame.lanes.axis]]
+                text = words.call("sel", short, lanes, mask, text, name)
             words.line(f"{name} = {text};")

@@ -349,10 +349,10 @@ def open_session(
     many tokens the session may draft at once, up to MOST_DRAFTED. ``cache``: what keys and values
     are kept as, one of ``CACHES``, or ``"auto"``: float32 with ``precision="exact"``, bfloat16
     with another. ``precision``, one of ``PRECISIONS``: with ``"exact"`` all is float32, and how a
-    prompt is cut into calls decides at most on the order of long sums; with ``"bf16"`` both factors
-    of a product of matrices are rounded to bfloat16 in calls of MANY_TOKENS and more; with
-    ``"int8"`` products with quantised weights are made of integers. Raises BadArgument, and what
-    ``pull``, ``open_model``, ``read_config``, ``tokenizer_of_model`` and ``compile`` raise.
+    prompt is cut into calls changes no bit; with ``"bf16"`` both factors of a product of matrices
+    are rounded to bfloat16 in calls of MANY_TOKENS and more; with ``"int8"`` products with
+    quantised weights are made of integers. Raises BadArgument, and what ``pull``, ``open_model``,
+    ``read_config``, ``tokenizer_of_model`` and ``compile`` raise.
     """
     if not 0 <= speculative <= MOST_DRAFTED:
         _refuse("speculative", speculative, f"0 to {MOST_DRAFTED}")

@@ -29,7 +29,7 @@ from photic.loops.parts import is_short, split_parts
 from photic.loops.scatter import JOIN, Scatter, scatter_of
 from photic.loops.target import Machine, Rows
 
-REDUCED_WEIGHT = 8  # at most, of a load inside a reduction against one outside
+REDUCED_WEIGHT, ACROSS = 64, 80  # at most, of a load inside a reduction; of adding up lanes
 BROADCAST_COST = 0.25  # of a contiguous load
 EVERY_SECOND = 3.0  # two loads, and a shuffle of both
 WIDE_TILE = 4  # vectors side by side in a tile
@@ -228,7 +228,7 @@ def _cost(store: Store, lanes: Var | None, width: int, constants: frozenset[str]
     else:
         target = Access(store.buffer, store.index)
         total += _access_cost(target, lanes, width, frozenset())
-    total += REDUCED_WEIGHT * (lanes is not None and lanes not in store.axes)
+    total += ACROSS * (lanes is not None and lanes not in store.axes)
     return total if lanes is None else total / _used_share(lanes, width)
 
 

@@ -38,6 +38,7 @@ from photic.targets.group_products import (
 
 MANY_NESTS = 4096  # that are remembered
 MOST_VECTORS = 20  # of a tile that one item computes
+MOST_ACROSS = 8  # of them side by side: more are left over of a product's tile
 BARRIER = "__syncthreads();"
 SHARED = "__shared__ __align__(16)"  # where the memory of a group is declared
 
@@ -159,6 +160,7 @@ def _is_divisible(loop: Loop) -> bool:
         and is_apart(one.store)
         and form.buffers_read(one.store) & written <= {one.store.buffer}
         and _vectors(one) <= MOST_VECTORS
+        and (one.lanes is None or one.lanes.count <= MOST_ACROSS)
         for one in inside
     )
 

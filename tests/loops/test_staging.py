@@ -66,11 +66,11 @@ def test_what_is_staged_changes_no_bit(rows: int) -> None:
 
 def test_a_right_side_that_lies_the_other_way_is_turned_in_tiles() -> None:
     rng = np.random.default_rng(2)
-    a, b = (rng.normal(size=(n, 77)).astype("f") for n in (53, 101))
+    a, b = (rng.normal(size=(n, 61)).astype("f") for n in (128, 101))
     y = ph.input("x", a.shape) @ ph.input("b", b.shape).T
     assert "staged0" in nests(y)
     got = ph.compile({"y": y}, search=0)(x=a, b=b)["y"]
-    # sums of 77 products of normal numbers, in float32: a few units in the last place of the sum
+    # sums of 61 products of normal numbers, in float32: a few units in the last place of the sum
     np.testing.assert_allclose(got, a.astype("d") @ b.T.astype("d"), rtol=0, atol=2e-5)
 
 

@@ -23,6 +23,7 @@ from photic.forms.eval import Array
 from photic.targets import driver, group_nests
 from photic.targets.cuda import compiler
 from photic.targets.cuda.device import DRIVEN
+from photic.targets.group_products import GROUP
 from photic.tensor.compiling import graph_of
 
 BARRIER = "__syncthreads();"
@@ -167,6 +168,13 @@ def test_fused_kernels_of_the_search_compute_what_was_written(
                 seen |= ways
                 assert judged(work, candidate, DRIVEN.worker()) == ""
     assert seen == {"by one", "divided", "together"}
+
+
+def test_a_group_has_a_tile_of_rows_for_each_item_where_there_are_enough() -> None:
+    a, b = ph.input("a", (1 << 16, 24)), ph.input("b", (512, 24))
+    text = text_of(graph_of({"y": worst({"a": a, "b": b})}, {}), "sm_80")
+    (count,) = re.findall(r"= THREAD; a0_t_g < (\d+)ll; a0_t_g \+= 64", text)
+    assert int(count) == GROUP and "__shared__ __align__(16) char own[" in text
 
 
 # --- where they wait ------------------------------------------------------------------------

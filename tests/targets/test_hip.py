@@ -60,6 +60,19 @@ def test_half_types_are_cast_as_c_casts_them(stand_in: None) -> None:
         np.testing.assert_array_equal(program(x=given)["y"], given.astype(np.float16))
 
 
+def test_products_of_groups_give_what_the_c_target_gives(stand_in: None) -> None:
+    x, y = ph.input("x", (70, 50)), ph.input("y", (50, 40))
+    program = ph.compile({"z": ph.relu(x @ y)}, target="hip", search=0)
+    assert "group_sums" in program.artifact.source
+    rng = np.random.default_rng(0)
+    given = {
+        one.name: rng.standard_normal(one.shape).astype(np.float32)
+        for one in program.artifact.inputs
+    }
+    want = ph.compile({"z": ph.relu(x @ y)}, target="c", search=0)(**given)["z"]
+    np.testing.assert_allclose(program(**given)["z"], want, rtol=0, atol=3e-6 * want.max())
+
+
 @pytest.mark.parametrize("seed", [seed for seed in range(4) if is_usable(seed)][:2])
 def test_random_graphs_give_what_the_evaluator_gives(seed: int, stand_in: None) -> None:
     assert results(seed, "hip")[2] == []
