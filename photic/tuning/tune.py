@@ -304,7 +304,7 @@ def _turn(
     region.empty = 0 if drawn else region.empty + 1
     if not drawn and region.seconds is not None:
         return False
-    region.candidates += len(drawn)
+    region.candidates += len(drawn) - len(again)
     dialect = target.dialect
     made = [one.made for one in drawn]
     candidates = [region.best, *(one for one in made if isinstance(one, Candidate))]

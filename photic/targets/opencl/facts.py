@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -22,6 +23,9 @@ from photic.targets.opencl.errors import OpenclFailed, OpenclMissing
 CHOICE = "PYOPENCL_CTX"  # pyopencl's own variable: numbers or parts of names of platform and device
 FLOAT_BYTES = 4
 LEAST_VECTOR_BYTES, MOST_VECTOR_BYTES = 8, 64  # a double, and 16 lanes, the most that OpenCL knows
+# PoCL 3 takes a processor that it does not know for an older one without AVX-512, yet offers its
+# vectors: functions of whole ones then end the process that compiles them.
+HALF_VECTORS, HALF_VECTOR_BYTES = re.compile(r"-znver[123]\b"), 32
 REGISTERS = 32
 GROUP = 64  # work-items of a group, where lanes of one instruction are work-items
 SHOWN_CHARACTERS = 4000
@@ -135,6 +139,7 @@ def _facts(cl: Any, device: Any, devices: tuple[str, ...]) -> Facts:
     single, roots = device.single_fp_config, cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT
     is_cpu = bool(device.type & cl.device_type.CPU)
     vector = FLOAT_BYTES * device.preferred_vector_width_float
+    most = HALF_VECTOR_BYTES if HALF_VECTORS.search(device.version) else MOST_VECTOR_BYTES
     return Facts(
         device=_name(device),
         devices=devices,
@@ -142,7 +147,7 @@ def _facts(cl: Any, device: Any, devices: tuple[str, ...]) -> Facts:
         driver=f"{device.version} {device.driver_version}".strip(),
         kind="cpu" if is_cpu else "gpu" if device.type & cl.device_type.GPU else "other",
         units=device.max_compute_units,
-        vector_bytes=min(max(LEAST_VECTOR_BYTES, vector), MOST_VECTOR_BYTES),
+        vector_bytes=min(max(LEAST_VECTOR_BYTES, vector), most),
         group=1 if is_cpu else min(GROUP, device.max_work_group_size),
         memory_bytes=device.global_mem_size,
         buffer_bytes=device.max_mem_alloc_size,
