@@ -21,7 +21,9 @@ from photic.targets.c.matrix import register_tile
 TILES = Path(__file__).with_name("tiles_on_cpu.h").read_text()
 INSTRUCTION = "tdpbf16ps"
 
-needs_avx512 = pytest.mark.skipif(not facts().avx512, reason="lanes of tiles are AVX-512's here")
+needs_avx512 = pytest.mark.skipif(
+    not facts().avx512, reason="this processor has no AVX-512, whose vectors stand around the tiles"
+)
 
 
 @pytest.fixture

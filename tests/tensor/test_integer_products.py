@@ -113,6 +113,19 @@ def test_a_product_of_bytes_is_exact(
     np.testing.assert_array_equal(found, a.astype(np.int32) @ b.astype(np.int32))
 
 
+@pytest.mark.parametrize("dtype", ["float64", "int64"])
+def test_blocks_that_are_added_up_in_another_type_are_right(dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    a = rng.integers(-128, 128, (32, 4, 32)).astype(np.int8)
+    b = rng.integers(0, 256, (4, 32, 64)).astype(np.uint8)
+    x, y = ph.input("a", a.shape, "int8"), ph.input("b", b.shape, "uint8")
+    each = x.astype("int32")[..., None] * y.astype("int32")[None]
+    blocks = each.sum(axis=2).astype(dtype) * (ph.arange(4).astype(dtype) + 1)[None, :, None]
+    (found,) = ph.compile(blocks.sum(axis=1), search=0, precision="int8")(a=a, b=b).values()
+    sums = np.einsum("rbk,bkn->rbn", a.astype(np.int64), b.astype(np.int64))
+    np.testing.assert_array_equal(found, (sums * np.arange(1, 5)[:, None]).sum(axis=1))
+
+
 @pytest.mark.parametrize("special", [np.nan, np.inf])
 def test_what_is_not_finite_shows_in_its_row_only(special: float) -> None:
     rng = np.random.default_rng(0)

@@ -41,6 +41,7 @@ from photic.targets.c.matrix_units import SIDE, Unit, units
 
 MANY_TERMS = 64  # enough that some may be left over
 MOST_ROWS = 128  # of a register tile
+MOST_VECTORS, BLOCK_BYTES = 4, 1 << 20  # side by side; what may lie interleaved on a thread's stack
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,7 @@ def _product(expr: Expr, lanes: Var) -> Product | None:
     if expr.op != "sum":
         return None
     inner = [one for one in _outermost(body) if one.op == "sum" and one.dtype == INT32]
-    if len(inner) == 1 and body != inner[0]:
+    if len(inner) == 1 and body != inner[0] and expr.dtype == FLOAT32:
         return _sum_of(expr, inner[0], tuple(axes), lanes)
     return _sum_of(expr, expr, (), lanes)
 
@@ -134,7 +135,9 @@ def _sum_of(expr: Expr, inner: Expr, around: tuple[Var, ...], lanes: Var) -> Pro
     is_even = mod(terms, known.at_once) == 0 and isinstance(terms, int)
     is_long = len(axes) == 1 and bounds(terms)[1] >= MANY_TERMS and not around
     across = [one is not None and lanes in one.free for one in loads]
-    if not (is_even or is_long) or sum(across) != 1:
+    every = bounds(terms * product_of(axis.extent for axis in around))[1]
+    is_held = not around or every * MOST_VECTORS * SIDE <= BLOCK_BYTES
+    if not (is_even or is_long) or not is_held or sum(across) != 1:
         return None
     row, column = (loads[across.index(one)] for one in (False, True))
     assert row is not None and column is not None
