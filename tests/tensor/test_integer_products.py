@@ -26,10 +26,10 @@ needs_bytes = pytest.mark.skipif(
 )
 
 
-def packed(kind: str, rng: np.random.Generator) -> np.ndarray:
+def packed(kind: str, rng: np.random.Generator, columns: int) -> np.ndarray:
     """Blocks of random codes, whose scales are halves of a usual size."""
     block = BY_NAME[kind]
-    count = COLUMNS * TERMS // block.values
+    count = columns * TERMS // block.values
     data = rng.integers(0, 256, (count, block.bytes), dtype=np.uint8)
     if kind in ("Q8_K", "IQ4_XS", "IQ4_NL", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0"):
         starts = (0, 2) if kind in ("Q4_1", "Q5_1") else (0,)
@@ -45,9 +45,11 @@ def packed(kind: str, rng: np.random.Generator) -> np.ndarray:
     return data.reshape(-1)
 
 
-def weights(kind: str, rng: np.random.Generator) -> tuple[Tensor, np.ndarray]:
+def weights(
+    kind: str, rng: np.random.Generator, columns: int = COLUMNS
+) -> tuple[Tensor, np.ndarray]:
     """The tensor of a format, and its values in float64."""
-    tensor = unpack(packed(kind, rng), kind, (COLUMNS, TERMS))
+    tensor = unpack(packed(kind, rng, columns), kind, (columns, TERMS))
     (values,) = ph.compile(tensor.contiguous(), search=0)().values()
     return tensor, values.astype(np.float64)
 
@@ -88,6 +90,23 @@ def test_many_rows_use_the_dot_product_of_bytes(rows: int) -> None:
     (found,) = program(x=x).values()
     expected = x.astype(np.float64) @ values.T
     assert (np.abs(found - expected) <= limit(x.astype(np.float64), values)).all()
+
+
+@needs_bytes
+@pytest.mark.parametrize("columns", [64, 250])
+@pytest.mark.parametrize("kind", [one for one in CODED if not one.startswith("IQ4")])
+def test_few_rows_use_the_dot_product_of_bytes_too(kind: str, columns: int) -> None:
+    rng, count = np.random.default_rng(0), ph.dim("rows", 1, 200)
+    w, values = weights(kind, rng, columns)
+    product = ph.matmul(ph.input("x", (count, TERMS)), w.transpose())
+    program = ph.compile(product.relu(), search=0, precision="int8", ranges={"rows": (16,)})
+    sources = [one.source for one in program.report.kernels if "vpdpbusd" in one.source]
+    assert len(sources) == 2 and any("char groups" not in one for one in sources)
+    for rows in (1, 7, 15):
+        x = rng.standard_normal((rows, TERMS)).astype(np.float32)
+        (found,) = program(x=x).values()
+        expected = np.maximum(x.astype(np.float64) @ values.T, 0)
+        assert (np.abs(found - expected) <= limit(x.astype(np.float64), values)).all()
 
 
 @needs_bytes

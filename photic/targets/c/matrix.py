@@ -117,7 +117,7 @@ def _product(expr: Expr, lanes: Var) -> Product | None:
     axes, body = form.reduction(expr)
     if expr.op != "sum":
         return None
-    inner = [one for one in _outermost(body) if one.op == "sum" and one.dtype == INT32]
+    inner = [one for one in outermost(body) if one.op == "sum" and one.dtype == INT32]
     if len(inner) == 1 and body != inner[0] and expr.dtype == FLOAT32:
         return _sum_of(expr, inner[0], tuple(axes), lanes)
     return _sum_of(expr, expr, (), lanes)
@@ -171,7 +171,7 @@ def _widened(value: Expr) -> Expr | None:
     return load if isinstance(load.attribute, Access) and is_small else None
 
 
-def _outermost(value: Expr) -> list[Expr]:
+def outermost(value: Expr) -> list[Expr]:
     """The reductions of a value that stand in no other."""
     parts = parts_first(
         [value], lambda one: () if isinstance(one.attribute, Over) else one.children, ()
@@ -184,7 +184,7 @@ def products(store: Store, lanes: Var) -> list[Product]:
 
     Nor if one may not load everywhere, or if they want several instructions.
     """
-    sums = [_product(one, lanes) for one in _outermost(store.value)]
+    sums = [_product(one, lanes) for one in outermost(store.value)]
     found = [one for one in sums if one is not None and (one.is_safe or _is_unguarded(store))]
     is_one = len({one.unit.instruction for one in found}) == 1
     return found if len(found) == len(sums) and is_one else []

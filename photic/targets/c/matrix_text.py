@@ -21,6 +21,7 @@ from photic.ir.dtype import BFLOAT16, UINT8
 from photic.ir.index import Access, Buffer, Store
 from photic.ir.nest import Lanes, Tile
 from photic.ir.program import PAIRED, ROW_MAJOR, Layout
+from photic.targets.c.codes_text import few_rows
 from photic.targets.c.matrix import MOST_ROWS, Product, Steps, place, products, steps
 from photic.targets.c.matrix_units import (
     ALIGNED,
@@ -67,8 +68,8 @@ class TileWords(Words):
     """Words for any nest: tiles that an instruction fits are printed with it."""
 
     def special(self, tile: Tile, layouts: Mapping[Buffer, Layout]) -> bool:
-        """As ``product`` says."""
-        return product(tile, layouts, self)
+        """As ``product`` and ``few_rows`` say."""
+        return few_rows(tile, layouts, self) or product(tile, layouts, self)
 
 
 class _Flushing(Words):

@@ -16,6 +16,7 @@ literals splat by a cast: `(f32x16)(1.0f)`.
     every dtype    load(p)  load_ahead(p)  store(p, v)  load_part(p, n)  store_part(p, v, n)
                    load_masked(p, mask, n)  load_even(p, step)  load_even_masked(p, step, mask, n)
                    store_pairs(p, a, b): a[0] b[0] a[1] b[1] and so on
+                   zip_lower zip_upper (a, b): so of each 128 bits' lower or upper half
                    gather(base, i64 index, mask, n)  splat(scalar)
                    sel(mask, a, b)  lo(v)  hi(v)  cat(low, high)  cast_A (from A)  reverse(v)
     not f16, bf16  add mul max mod lt le eq (a, b)   fma(a, b, c)   hsum(v)  hmax(v), to a scalar
@@ -80,6 +81,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }
 LANE_COUNTS = (1, 2, 4, 8, 16, 32, 64)
 REGISTER_BITS = (128, 256, 512)
+MIXED_BITS = 128  # within which x86 moves lanes in one cycle
 
 # Pairs of dtypes without a section of their own: the cast goes through a dtype that holds every
 # value of the source (a half type is exact in f32, 32 bits in f64, 16 bits in f32).
@@ -254,11 +256,20 @@ def _holes(operation: str, dtype: str, lanes: int) -> dict[str, str]:
         "LOW": _numbers(0, half),
         "HIGH": _numbers(half, lanes),
         "ALL": _numbers(0, lanes),
+        "LOWER": _zipped(lane.bits, lanes, 0),
+        "UPPER": _zipped(lane.bits, lanes, 1),
         "PAIRS": ", ".join(f"{one}, {lanes + one}" for one in range(lanes)),
         "MIN": f"({low + 1}ll - 1)" if low else "0",
         "MAX": f"{cap - 1}ll",
         "CAP": f"{cap}.0",
     }
+
+
+def _zipped(bits: int, lanes: int, half: int) -> str:
+    """Two vectors' lanes in turns, of each 128 bits one half."""
+    count = max(1, min(lanes, MIXED_BITS // bits) // 2)
+    places = (start + half * count for start in range(0, lanes, 2 * count))
+    return ", ".join(f"{at + k}, {lanes + at + k}" for at in places for k in range(count))
 
 
 def _numbers(start: int, stop: int) -> str:

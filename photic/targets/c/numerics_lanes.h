@@ -28,6 +28,23 @@ INLINE $H hi_$T($T v) { return __builtin_shufflevector(v, v, $HIGH); }
 //: cat : ALL : many
 INLINE $T cat_$T($H low, $H high) { return __builtin_shufflevector(low, high, $ALL); }
 
+//: zip_lower : ALL : many
+INLINE $T zip_lower_$T($T a, $T b) { return __builtin_shufflevector(a, b, $LOWER); }
+
+//: zip_upper : ALL : many
+INLINE $T zip_upper_$T($T a, $T b) { return __builtin_shufflevector(a, b, $UPPER); }
+
+// 128 bits of one vector and the other in turns, of their lower or upper half.
+//: fours_lower : i32 : 16
+INLINE $T fours_lower_$T($T a, $T b) {
+    return __builtin_shufflevector(a, b, 0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23);
+}
+
+//: fours_upper : i32 : 16
+INLINE $T fours_upper_$T($T a, $T b) {
+    return __builtin_shufflevector(a, b, 8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31);
+}
+
 //: bits : ALL : one
 INLINE $I bits_$T($T v) { union { $T value; $I bits; } u = {v}; return u.bits; }
 
