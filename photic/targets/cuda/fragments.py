@@ -1,8 +1,8 @@
 """NVIDIA's matrix instructions as units of groups: products of short numbers, a warp at a time.
 
 ``mma.sync`` adds to 16 x 8 sums in float32 the products of 16 rows with 8 columns, each spread over
-the 32 items of a warp in a documented way (fragments.h). ``HALVES`` takes 16 terms of bfloat16 or of
-float16; ``SINGLES`` 8 of tf32, float32 of 11 bits: numbers of two kinds, halves or bytes, which fit
+the 32 items of a warp in a documented way (fragments.h). ``HALVES`` takes 16 terms of bfloat16 or
+of float16; ``SINGLES`` 8 of tf32, float32 of 11 bits: halves or bytes of two kinds, which fit
 it. Float32 itself is never rounded to it. The products are exact; how sums are rounded on the way
 is the device's. Two warps share the rows of a tile. Operands lie with their terms side by side, so
 that an item loads 32 bits at once, in rows so far apart that no two of a warp's loads meet in a
