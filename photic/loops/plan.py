@@ -32,6 +32,8 @@ from photic.loops.target import Machine, Rows
 REDUCED_WEIGHT = 8  # at most, of a load inside a reduction against one outside
 BROADCAST_COST = 0.25  # of a contiguous load
 EVERY_SECOND = 3.0  # two loads, and a shuffle of both
+APART = 1.9  # of a lane that is put into a vector or taken out of it, against one alone
+TOGETHER = 0.75  # of one stored with those of other rows, whose elements lie behind it
 WIDE_TILE = 4  # vectors side by side in a tile
 WIDE_ROWS = 8  # of a tile
 PAIR = 4  # rows and columns of a tile whose vectors run along a reduction
@@ -164,7 +166,7 @@ def _best_lanes(
     width = _width(store, machine)
     axes = (*store.axes, *form.bound(store))
     legal = [one for one in axes if _is_legal(store, one)]
-    costs = {one: _cost(store, one, width, constants) for one in (None, *legal)}
+    costs = {one: _cost(store, one, width, constants, machine) for one in (None, *legal)}
     best = sorted(costs, key=lambda one: (machine.special(store, one) is None, costs[one]))
     return store, scatter, width, best[:MOST_LANES]
 
@@ -210,26 +212,34 @@ def _width(store: Store, machine: Machine) -> int:
     return machine.vector_bytes // max([4, *sizes])
 
 
-def _cost(store: Store, lanes: Var | None, width: int, constants: frozenset[str]) -> float:
-    """A relative cost of the kernel's memory accesses with this vector variable."""
-    total, rows = 0.0, _most_reused(store, lanes, width, constants)
-    many = rows if rows is not None and bounds(rows.extent)[0] >= STAGED_ROWS else None
-    uses = min(GROUP_ROWS, bounds(many.extent)[0] / WIDE_ROWS) if many else 1
+def _cost(
+    store: Store, lanes: Var | None, width: int, constants: frozenset[str], machine: Machine
+) -> float:
+    """A relative cost of the kernel's memory accesses with this vector variable.
+
+    What is outside of a long reduction happens once for all of its terms.
+    """
+    rows, moves = _most_reused(store, lanes, width, constants), lanes in store.axes
+    most = bounds(rows.extent)[0] if rows else 1
+    uses = min(GROUP_ROWS, most / WIDE_ROWS) if moves and most >= STAGED_ROWS else 0
+    inside, once, terms = 0.0, 0.0, REDUCED_WEIGHT
     for access, bound in form.loads_inside(store.value):
-        weight = min(REDUCED_WEIGHT, math.prod(bounds(one.extent)[1] for one in bound))
-        if lanes is None or (lanes not in store.axes and lanes not in bound):
-            total += weight * width
-        else:
+        length, cost = math.prod(bounds(one.extent)[1] for one in bound), float(width)
+        if lanes is not None and (moves or lanes in bound):
             cost = _access_cost(access, lanes, width, constants)
-            is_staged = many and lanes in store.axes and many not in variables(place_of(access))
-            total += weight * (min(cost, 1 + cost / uses) if is_staged else cost)
-    if lanes is None or lanes not in store.axes:
-        total += width
-    else:
-        target = Access(store.buffer, store.index)
-        total += _access_cost(target, lanes, width, frozenset())
-    total += REDUCED_WEIGHT * (lanes is not None and lanes not in store.axes)
-    return total if lanes is None else total / _used_share(lanes, width)
+            if uses and rows not in variables(place_of(access)):
+                cost = min(cost, 1 + min(cost, width) / uses)
+        inside += min(REDUCED_WEIGHT, length) * cost if bound else 0
+        once, terms = once + (0 if bound else cost), max(terms, length)
+    if lanes is None or not moves:
+        share = 1 if lanes is None else _used_share(lanes, width)
+        return (inside + once + width + REDUCED_WEIGHT * (lanes is not None)) / share
+    target = Access(store.buffer, store.index)
+    stored, tile = _access_cost(target, lanes, width, frozenset()), width
+    tile *= _side_by_side(lanes, width, machine) if form.bound(store) else 1
+    if rows and lanes.extent % tile == 0 and coefficient_of(place_of(target), rows) == 1:
+        stored = min(stored, TOGETHER * width)
+    return (inside + (once + stored) * REDUCED_WEIGHT / terms) / _used_share(lanes, tile)
 
 
 def _most_reused(
@@ -254,7 +264,7 @@ def _access_cost(access: Access, lanes: Var, width: int, constants: frozenset[st
     is_cut = access.buffer.name in constants and _cut_axis(access, lanes) is not None
     if stride in (1, -1) or is_cut:
         return 1.0
-    return EVERY_SECOND if stride == 2 else float(width)
+    return EVERY_SECOND if stride == 2 else APART * width
 
 
 def _used_share(lanes: Var, width: int) -> float:
@@ -302,14 +312,20 @@ def _register_tile(
     if lanes not in store.axes:
         rows = tuple((axis, PAIR) for axis in _reused(store, lanes)[-2:])
         return (1 if rows else min(WIDE_TILE, fitting)), rows
-    wide = min(WIDE_TILE if machine.vector_registers > 16 else 2, fitting)
-    count = min(range(wide, wide // 2, -1), key=lambda one: -(-fitting // one) * one)
+    count = _side_by_side(lanes, width, machine)
     best = _most_reused(store, lanes, width, constants)
     if best is None:
         return count, ()
     most = min(WIDE_ROWS, max(1, (machine.vector_registers - count - SPARE_REGISTERS) // count))
     even = (rows for rows in range(most, most // 2, -1) if best.extent % rows == 0)
     return count, ((best, next(even, most)),)
+
+
+def _side_by_side(lanes: Var, width: int, machine: Machine) -> int:
+    """How many vectors of a register tile leave the fewest lanes over."""
+    fitting = max(1, -(-bounds(lanes.extent)[1] // width))
+    wide = min(WIDE_TILE if machine.vector_registers > 16 else 2, fitting)
+    return min(range(wide, wide // 2, -1), key=lambda one: -(-fitting // one) * one)
 
 
 def _reused(store: Store, lanes: Var | None) -> list[Var]:
