@@ -227,8 +227,11 @@ def _cost(
         length, cost = math.prod(bounds(one.extent)[1] for one in bound), float(width)
         if lanes is not None and (moves or lanes in bound):
             cost = _access_cost(access, lanes, width, constants)
-            if uses and rows not in variables(place_of(access)):
-                cost = min(cost, 1 + min(cost, width) / uses)
+            if moves and rows and rows not in variables(place_of(access)):
+                if cost == EVERY_SECOND:
+                    cost = 1 + (cost - 1) / min(most, WIDE_ROWS)
+                elif uses:
+                    cost = min(cost, 1 + width / uses)
         inside += min(REDUCED_WEIGHT, length) * cost if bound else 0
         once, terms = once + (0 if bound else cost), max(terms, length)
     if lanes is None or not moves:
