@@ -111,14 +111,17 @@ def _across(store: Store, choice: Choice, body: Body) -> tuple[Var, tuple[Part, 
     axis = choice.lanes
     assert axis is not None
     size = choice.width * choice.count
-    tiles, lane = _tiles_of(axis, size), Var(f"{axis.name}_v", size)
+    tiles = _tiles_of(axis, size)
     start = var(tiles.name, tiles.extent) * size
-    place = start + var(lane.name, size)
-    inner = _put(store, axis, place)
-    whole, rest = (
-        body(inner, place, Lanes(lane, choice.width, choice.count, valid, False))
-        for valid in (None, axis.extent - start)
-    )
+    left = axis.extent % size if isinstance(axis.extent, int) and not choice.few else 0
+
+    def made(count: int, valid: Dim | None) -> tuple[Part, ...]:
+        lane = Var(f"{axis.name}_v", choice.width * count)
+        place = start + var(lane.name, lane.extent)
+        return body(_put(store, axis, place), place, Lanes(lane, choice.width, count, valid, False))
+
+    whole = made(choice.count, None)
+    rest = made(-(-left // choice.width) or choice.count, axis.extent - start)
     return tiles, _fitted(axis.extent, start, size, whole, rest)
 
 
