@@ -106,7 +106,8 @@ def _put(store: Store, axis: Var, value: Dim) -> Store:
 def _across(store: Store, choice: Choice, body: Body) -> tuple[Var, tuple[Part, ...]]:
     """The output variable across vectors: the loop over its tiles, and the parts inside.
 
-    ``body`` makes them, given the store inside, the place of a lane, and the lanes.
+    ``body`` makes them, given the store inside, the place of a lane, and the lanes. The last tile
+    has only the vectors that it needs, where a known number of lanes is left.
     """
     axis = choice.lanes
     assert axis is not None
@@ -120,9 +121,8 @@ def _across(store: Store, choice: Choice, body: Body) -> tuple[Var, tuple[Part, 
         place = start + var(lane.name, lane.extent)
         return body(_put(store, axis, place), place, Lanes(lane, choice.width, count, valid, False))
 
-    whole = made(choice.count, None)
     rest = made(-(-left // choice.width) or choice.count, axis.extent - start)
-    return tiles, _fitted(axis.extent, start, size, whole, rest)
+    return tiles, _fitted(axis.extent, start, size, made(choice.count, None), rest)
 
 
 def _staged(

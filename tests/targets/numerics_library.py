@@ -243,8 +243,8 @@ def _apart(dtype: str, lanes: int) -> tuple[str, set[tuple[str, str]]]:
 }}
 void run_store_fours_{name}(const char *a, char *out, long long step) {{
     const long long bytes = {lanes} * {_bytes(dtype)};
-    store_fours_{name}(out, step, load_{name}(a), load_{name}(a + bytes),
-                       load_{name}(a + 2 * bytes), load_{name}(a + 3 * bytes));
+    store_fours_{name}(out, load_{name}(a), load_{name}(a + bytes),
+                       load_{name}(a + 2 * bytes), load_{name}(a + 3 * bytes), step);
 }}
 void run_gather_{name}(const char *base, const char *index, const char *mask,
                        char *out, long long n) {{

@@ -77,9 +77,9 @@ INLINE void store_pairs_$T(void *p, $T a, $T b) {
 }
 
 //: store_fours : bool : many
-INLINE void store_fours_$T(void *p, i64x1 step, $T a, $T b, $T c, $T d) {
-    store_fours_u8x$L(p, step, cast_bool_u8x$L(a), cast_bool_u8x$L(b), cast_bool_u8x$L(c),
-                      cast_bool_u8x$L(d));
+INLINE void store_fours_$T(void *p, $T a, $T b, $T c, $T d, i64x1 step) {
+    store_fours_u8x$L(p, cast_bool_u8x$L(a), cast_bool_u8x$L(b), cast_bool_u8x$L(c),
+                      cast_bool_u8x$L(d), step);
 }
 
 //: load_even : bool : many
@@ -118,7 +118,7 @@ INLINE void store_pairs_$T(void *p, $T a, $T b) {
 
 // Pairs of lanes are put together first: 1 shuffle for each 2 elements, not one for each.
 //: store_fours : ALL : many
-INLINE void store_fours_$T(void *p, i64x1 step, $T a, $T b, $T c, $T d) {
+INLINE void store_fours_$T(void *p, $T a, $T b, $T c, $T d, i64x1 step) {
     typedef unsigned _BitInt(2 * $BITS) pair;
     typedef pair pairs __attribute__((ext_vector_type($L)));
     typedef struct __attribute__((packed, may_alias)) { pair first, second; } four;

@@ -101,7 +101,7 @@ INLINE void store_pairs_$T(void *p, $T a, $T b) {
 }
 
 //: store_fours : NUMBER f16 bf16 : many
-INLINE void store_fours_$T(void *p, i64x1 step, $T a, $T b, $T c, $T d) {
+INLINE void store_fours_$T(void *p, $T a, $T b, $T c, $T d, i64x1 step) {
 #pragma unroll
     for (int i = 0; i < $L; i++) {
         $E *to = ($E *)p + i * step;

@@ -99,13 +99,13 @@ INLINE void store_pairs_$T(__global void *p, $T a, $T b) {
 }
 
 //: store_fours : bool : many
-INLINE void store_fours_$T(__global void *p, i64x1 step, $T a, $T b, $T c, $T d) {
-    store_fours_u8x$L(p, step, cast_bool_u8x$L(a), cast_bool_u8x$L(b), cast_bool_u8x$L(c),
-                      cast_bool_u8x$L(d));
+INLINE void store_fours_$T(__global void *p, $T a, $T b, $T c, $T d, i64x1 step) {
+    store_fours_u8x$L(p, cast_bool_u8x$L(a), cast_bool_u8x$L(b), cast_bool_u8x$L(c),
+                      cast_bool_u8x$L(d), step);
 }
 
 //: store_fours : ALL : many
-INLINE void store_fours_$T(__global void *p, i64x1 step, $T a, $T b, $T c, $T d) {
+INLINE void store_fours_$T(__global void *p, $T a, $T b, $T c, $T d, i64x1 step) {
     for (int i = 0; i < $L; i++) {
         __global $E *to = (__global $E *)p + i * step;
         to[0] = a[i];
