@@ -1,24 +1,27 @@
 """How much of the catalogue is right on a target, by the catalogue's own judges.
 
     python bench/gpu_conformance.py c opencl cuda hip metal
-        [--kinds floats,others,symbolic] [--part 1/4] [--check] [--json FILE]
+        [--kinds floats,others,symbolic] [--part 1/4] [--check] [--json FILE] [--keep FILE]
 
 Every entry's cases that the tests compile for c are compiled for each target and called; a row is a
 target and a kind of case: how many are right, how many the target refuses because its language has
 no such numbers, and of how many. Where a target has no device here, a processor stands in for it
 (``tests/targets``): its text is executed, its compiler and driver are not. ``--check`` ends with 1
-where a case is neither right nor refused, or a number that is refused has grown.
+where a case is neither right nor refused, or a number that is refused has grown. ``--keep`` adds
+what became of each program to a file and takes from there what an earlier run found: a run that was
+ended goes on. The names of the cases are kept with it, so that others are counted anew.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import json
 import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import common
@@ -109,14 +112,41 @@ def part_of(jobs: list[Job], part: str) -> list[list[Job]]:
     return batches(jobs)[first - 1 :: count]
 
 
-def rows(names: Sequence[str], kinds: Sequence[str], part: str) -> Iterator[tuple[str, Count, str]]:
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What became of programs, by the names of their cases; in a file where there is one."""
+
+    path: Path | None
+    found: dict[str, Count] = field(default_factory=dict)
+
+    def read(self) -> None:
+        """What earlier runs found."""
+        if self.path is not None and self.path.exists():
+            for line in self.path.read_text().splitlines():
+                what, count = json.loads(line)
+                self.found[what] = Count(**count)
+
+    def counted(self, target: str, jobs: Sequence[Job], *, symbolic: bool) -> Count:
+        """As ``counted``, of this target; a program with wrong cases is tried again."""
+        what = " ".join([target, str(symbolic), *map(str, jobs)])
+        if what not in self.found or self.found[what].wrong:
+            self.found[what] = counted(jobs, symbolic=symbolic)
+            if self.path is not None:
+                with self.path.open("a") as file:
+                    print(json.dumps([what, asdict(self.found[what])]), file=file)
+        return self.found[what]
+
+
+def rows(
+    names: Sequence[str], kinds: Sequence[str], part: str, kept: Kept
+) -> Iterator[tuple[str, Count, str]]:
     """For each target and kind what was counted, and how it was run."""
     for name in names:
         stands_in = chosen(name)
         for kind in kinds:
             start, count = time.perf_counter(), Count()
             for jobs in part_of(KINDS[kind](), part):
-                new = counted(jobs, symbolic=kind == "symbolic")
+                new = kept.counted(name, jobs, symbolic=kind == "symbolic")
                 count.right += new.right
                 count.refused += new.refused
                 count.wrong += new.wrong
@@ -141,8 +171,12 @@ def main() -> None:
     parser.add_argument("--part", default="1/1", help="1/4: the first of four parts")
     parser.add_argument("--check", action="store_true", help="fail where not all are right")
     parser.add_argument("--json", help="write the figures here as well")
+    parser.add_argument("--keep", help="what became of each program: a run that was ended goes on")
     arguments = parser.parse_args()
-    found = list(rows(arguments.targets, arguments.kinds.split(","), arguments.part))
+    kept = Kept(Path(arguments.keep) if arguments.keep else None)
+    kept.read()
+    kinds = arguments.kinds.split(",")
+    found = list(rows(arguments.targets, kinds, arguments.part, kept))
     path = Path(arguments.json) if arguments.json else None
     common.report([figure(*one) for one in found], path)
     for name in arguments.targets:

@@ -18,6 +18,7 @@ from photic.ir.dtype import BOOL, INT64, DType
 from photic.ir.index import Access, Buffer, Expr, data_in
 
 SMALL_STEP = 2**20  # lane numbers times this stay inside int32
+STORES = {1: "store", 2: "store_pairs", 4: "store_fours"}  # of so many points side by side
 LANE = "lane"  # the C variable that counts the lanes of one vector
 
 
@@ -166,26 +167,27 @@ def store(frame: Frame, buffer: Buffer, index: tuple[Dim, ...], value: Value) ->
     vector = frame.is_vector(over)
     value = frame.splat(value) if vector else value
     place = offset(buffer.shape, frame.layouts[buffer], index)
-    for point, other in _side_by_side(frame, place, over):
-        name, valid = value.name(point), frame.valid_at(point) if vector else ""
-        if other != point:
-            where = _address(buffer, dim(frame, place, point))
-            words.line(frame.call("store_pairs", short, where, name, value.name(other)) + ";")
-            continue
-        if vector and frame.step(place) != 1:
-            where = _address(buffer, _at_each_lane(frame, place, point))
-            text = words.call("store", short, 1, where, f"{name}[{LANE}]")
+    for run in _side_by_side(frame, place, over):
+        names, valid = [value.name(one) for one in run], frame.valid_at(run[0]) if vector else ""
+        if vector and not run[1:] and frame.step(place) != 1:
+            where = _address(buffer, _at_each_lane(frame, place, run[0]))
+            text = words.call("store", short, 1, where, f"{names[0]}[{LANE}]")
             words.line(f"{_each_lane(valid or frame.width)} {text};")
             continue
-        where = _address(buffer, dim(frame, place, point))
-        lanes, op = frame.width if vector else 1, "store_part" if valid else "store"
-        words.line(words.call(op, short, lanes, where, name, *filter(None, [valid])) + ";")
+        where = _address(buffer, dim(frame, place, run[0]))
+        names += filter(None, [dim_text(frame.step(place) or 0) if run[2:] else valid])
+        op = "store_part" if valid else STORES[len(run)]
+        words.line(words.call(op, short, frame.width if vector else 1, where, *names) + ";")
 
 
-def _side_by_side(frame: Frame, place: Dim, over: tuple[Var, ...]) -> list[tuple[Point, Point]]:
-    """The points of a store, each with one whose elements lie right behind its own, or itself."""
-    points = list(frame.points(over))
-    if not frame.is_vector(over) or frame.valid or frame.step(place) != 2:
-        return [(one, one) for one in points]
-    at = {substitute(place, frame.table(one, 0)): one for one in points}
-    return [(one, at.get(where + 1, one)) for where, one in at.items() if where - 1 not in at]
+def _side_by_side(frame: Frame, place: Dim, over: tuple[Var, ...]) -> list[list[Point]]:
+    """The points of a store: as many of ``STORES`` together as lie right behind each other."""
+    runs, step = dict[Dim, list[Point]](), frame.step(place)
+    is_apart = frame.is_vector(over) and not frame.valid and step not in (None, 1)
+    most = (2 if step == 2 else 4) if is_apart else 1
+    for one in frame.points(over):
+        where = substitute(place, frame.table(one, 0))
+        is_next = 0 < len(runs.get(where - 1, ())) < most
+        runs[where] = [*(runs.pop(where - 1) if is_next else ()), one]
+    whole = [[run] if len(run) == most else [[one] for one in run] for run in runs.values()]
+    return [run for part in whole for run in part]

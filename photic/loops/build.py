@@ -106,20 +106,23 @@ def _put(store: Store, axis: Var, value: Dim) -> Store:
 def _across(store: Store, choice: Choice, body: Body) -> tuple[Var, tuple[Part, ...]]:
     """The output variable across vectors: the loop over its tiles, and the parts inside.
 
-    ``body`` makes them, given the store inside, the place of a lane, and the lanes.
+    ``body`` makes them, given the store inside, the place of a lane, and the lanes. The last tile
+    has only the vectors that it needs, where a known number of lanes is left.
     """
     axis = choice.lanes
     assert axis is not None
     size = choice.width * choice.count
-    tiles, lane = _tiles_of(axis, size), Var(f"{axis.name}_v", size)
+    tiles = _tiles_of(axis, size)
     start = var(tiles.name, tiles.extent) * size
-    place = start + var(lane.name, size)
-    inner = _put(store, axis, place)
-    whole, rest = (
-        body(inner, place, Lanes(lane, choice.width, choice.count, valid, False))
-        for valid in (None, axis.extent - start)
-    )
-    return tiles, _fitted(axis.extent, start, size, whole, rest)
+    left = axis.extent % size if isinstance(axis.extent, int) and not choice.few else 0
+
+    def made(count: int, valid: Dim | None) -> tuple[Part, ...]:
+        lane = Var(f"{axis.name}_v", choice.width * count)
+        place = start + var(lane.name, lane.extent)
+        return body(_put(store, axis, place), place, Lanes(lane, choice.width, count, valid, False))
+
+    rest = made(-(-left // choice.width) or choice.count, axis.extent - start)
+    return tiles, _fitted(axis.extent, start, size, made(choice.count, None), rest)
 
 
 def _staged(

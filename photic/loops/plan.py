@@ -223,11 +223,8 @@ def _cost(store: Store, lanes: Var | None, width: int, constants: frozenset[str]
             cost = _access_cost(access, lanes, width, constants)
             is_staged = many and lanes in store.axes and many not in variables(place_of(access))
             total += weight * (min(cost, 1 + cost / uses) if is_staged else cost)
-    if lanes is None or lanes not in store.axes:
-        total += width
-    else:
-        target = Access(store.buffer, store.index)
-        total += _access_cost(target, lanes, width, frozenset())
+    target, moves = Access(store.buffer, store.index), lanes in store.axes
+    total += _access_cost(target, lanes, width, frozenset()) if lanes and moves else width
     total += ACROSS * (lanes is not None and lanes not in store.axes)
     return total if lanes is None else total / _used_share(lanes, width)
 
@@ -235,14 +232,19 @@ def _cost(store: Store, lanes: Var | None, width: int, constants: frozenset[str]
 def _most_reused(
     store: Store, lanes: Var | None, width: int, constants: frozenset[str]
 ) -> Var | None:
-    """The other output variable whose rows load least for each; the largest of equal ones."""
+    """The other output variable whose rows load least for each.
+
+    Of equal ones that whose rows are stored side by side, then the largest.
+    """
     inner = [access for access, bound in form.loads_inside(store.value) if bound]
     costs = {one: _access_cost(one, lanes, width, constants) for one in inner if lanes}
+    target = place_of(Access(store.buffer, store.index))
 
-    def loaded(axis: Var) -> tuple[float, int]:
+    def loaded(axis: Var) -> tuple[float, bool, int]:
         rows = max(1, min(WIDE_ROWS, bounds(axis.extent)[1]))
         moving = sum(cost for one, cost in costs.items() if axis in variables(place_of(one)))
-        return moving + (sum(costs.values()) - moving) / rows, -bounds(axis.extent)[1]
+        is_apart = coefficient_of(target, axis) != 1
+        return moving + (sum(costs.values()) - moving) / rows, is_apart, -bounds(axis.extent)[1]
 
     return min(_reused(store, lanes), key=loaded, default=None)
 

@@ -123,6 +123,7 @@ class _Region:
     proposer: Proposer
     choices: dict[str, str]
     best: Candidate
+    start: Candidate  # the best when this search began
     rules: tuple[str, ...] = ()
     seconds: float | None = None
     before: float | None = None  # the seconds when this search began
@@ -202,7 +203,7 @@ def _region(
     space = space_of(work, target.machine(), ("placement",) if is_written else options.without)
     best = build(space, replaying(known, best_known))
     rng = random.Random(f"{options.seed} {key}")
-    made = _Region(work, key, len(groups), space, options.propose(rng), known, best)
+    made = _Region(work, key, len(groups), space, options.propose(rng), known, best, best)
     if record is not None:
         made.seconds, made.rules = record.seconds, record.rules
     made.points = points_of(work)
@@ -305,10 +306,9 @@ def _turn(
     if not drawn and region.seconds is not None:
         return False
     region.candidates += len(drawn) - len(again)
-    dialect = target.dialect
     made = [one.made for one in drawn]
     candidates = [region.best, *(one for one in made if isinstance(one, Candidate))]
-    sources = [source_of(one, region.work, dialect) for one in candidates]
+    sources = [source_of(one, region.work, target.dialect) for one in candidates]
     raced = list(_races(region, sources, remote, options.seed, deadline))
     firsts = [one[0] for one in raced]
     _time(region, firsts)
@@ -330,12 +330,13 @@ def _turn(
     for k in sorted(range(len(drawn)), key=lambda k: scores[k]):
         if not _wins(firsts, outcomes[k]):
             continue
-        verdict = _checked(region, sources[k + 1], remote, options.seed)
-        if isinstance(verdict, Right):
-            winner, verdicts[k] = k, (tried.WON, "")
+        start = source_of(region.start, region.work, target.dialect)
+        verdicts[k] = _judged(region, start, sources[k + 1], remote, options.seed, deadline)
+        if verdicts[k][0] == tried.WON:
+            winner = k
             break
-        verdicts[k] = tried.wrong(verdict)
-        region.proposer.learn(drawn[k], math.inf)
+        if verdicts[k][0] == tried.WRONG:
+            region.proposer.learn(drawn[k], math.inf)
     told = zip(made, [dict(one.trail)["kernels"] for one in drawn], times, verdicts, strict=True)
     tried.tell(region.tried, region.name, time.monotonic() - began, list(told))
     best = 1.0 if winner is None else scores[winner]
@@ -357,6 +358,29 @@ def _races(
         seconds = max(LEAST_SECONDS, min(RACE_SECONDS, deadline - time.monotonic()))
         trials = [trial_of(one, region.work, sizes) for one in sources]
         yield measure(remote, trials, seconds, seed + number)
+
+
+def _judged(
+    region: _Region, start: Source, source: Source, remote: Remote, seed: int, deadline: float
+) -> tuple[str, str]:
+    """The verdict on what won a race: it must be right, and no slower than the start once more.
+
+    A race later than the one that it won tells luck from gain: what was best of many was lucky.
+    """
+    found = _checked(region, source, remote, seed)
+    if not isinstance(found, Right):
+        return tried.wrong(found)
+    again = _races(region, [start, source], remote, seed + len(region.points), deadline)
+    if all(_is_upheld(one, first) for first, one in again):
+        return tried.WON, ""
+    return tried.EVEN, "it won, but not once more beside what the search began with"
+
+
+def _is_upheld(one: Outcome, first: Outcome) -> bool:
+    """Whether one was seen to be faster, or there was nothing to see."""
+    if isinstance(one, Timed) and isinstance(first, Timed):
+        return ratio(one.samples, first.samples).median < 1
+    return isinstance(one, Timed | Unmeasured)
 
 
 def _is_open(verdict: str, score: float) -> bool:
@@ -394,6 +418,7 @@ def _begin(region: _Region, draw: Draw, remote: Remote, target: Target, options:
     for _ in range(BATCH):
         if not _fits(region.best):
             adopt(region.proposer.propose(draw))
+    region.start = region.best
 
 
 def _fits(candidate: Candidate) -> bool:

@@ -102,6 +102,30 @@ static void photic_multiply(float *c[4], const int a[4], const int b[2], bool is
   }
   __syncthreads();
 }
+// The same of eight terms of tf32 (mma.m16n8k8): float32, of which a device reads the first 19 bits.
+static float photic_tf32(int bits) { return __builtin_bit_cast(float, bits & ~0x1fff); }
+static void photic_multiply_f32(float *c[4], const int a[4], const int b[2]) {
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, group = lane >> 2, in_group = lane % 4;
+  for (int i = 0; i < 4; i++) {  // a0..a3
+    const int row = i == 0 || i == 2 ? group : group + 8, column = i < 2 ? in_group : in_group + 4;
+    photic_rows[warp][row][column] = photic_tf32(a[i]);
+  }
+  for (int i = 0; i < 2; i++)  // b0, b1
+    photic_columns[warp][i == 0 ? in_group : in_group + 4][group] = photic_tf32(b[i]);
+  __syncthreads();
+  for (int i = 0; i < 4; i++) {  // c0..c3
+    const int row = i < 2 ? group : group + 8, column = in_group * 2 + (i & 1);
+    for (int k = 0; k < 8; k++)
+      *c[i] += photic_rows[warp][row][k] * photic_columns[warp][k][column];
+  }
+  __syncthreads();
+}
+static inline void multiply_f32(float &c0, float &c1, float &c2, float &c3, int a0, int a1, int a2,
+                                int a3, int b0, int b1) {
+  float *c[] = {&c0, &c1, &c2, &c3};
+  const int a[] = {a0, a1, a2, a3}, b[] = {b0, b1};
+  photic_multiply_f32(c, a, b);
+}
 #define PHOTIC_MATRIX(name, is_bf16)                                                          \
   static inline void name(float &c0, float &c1, float &c2, float &c3, int a0, int a1, int a2, \
                           int a3, int b0, int b1) {                                           \

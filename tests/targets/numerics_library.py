@@ -103,6 +103,12 @@ class Library:
         """Two vectors, lane after lane in turns, at an address."""
         self._run("store_pairs", dtype, lanes, a, b, to)
 
+    def store_fours(
+        self, dtype: str, lanes: int, four: np.ndarray, step: int, to: np.ndarray
+    ) -> None:
+        """Four vectors, each lane's four elements at its place in an array."""
+        self._run("store_fours", dtype, lanes, four, to, step)
+
     def reverse(self, dtype: str, lanes: int, array: np.ndarray) -> np.ndarray:
         """Each run of `lanes` elements, the last one first."""
         out = np.empty(len(array), NUMPY[dtype])
@@ -235,6 +241,11 @@ def _apart(dtype: str, lanes: int) -> tuple[str, set[tuple[str, str]]]:
     text = f"""void run_store_pairs_{name}(const char *a, const char *b, char *out) {{
     store_pairs_{name}(out, load_{name}(a), load_{name}(b));
 }}
+void run_store_fours_{name}(const char *a, char *out, long long step) {{
+    const long long bytes = {lanes} * {_bytes(dtype)};
+    store_fours_{name}(out, load_{name}(a), load_{name}(a + bytes),
+                       load_{name}(a + 2 * bytes), load_{name}(a + 3 * bytes), step);
+}}
 void run_gather_{name}(const char *base, const char *index, const char *mask,
                        char *out, long long n) {{
     store_{name}(out, gather_{name}(base, load_i64x{lanes}(index), {mask}, n));
@@ -245,7 +256,15 @@ void run_load_even_{name}(const char *a, const char *mask, char *out, long long 
 }}"""
     used = {
         (one, dtype)
-        for one in ("load", "store", "store_pairs", "gather", "load_even", "load_even_masked")
+        for one in (
+            "load",
+            "store",
+            "store_pairs",
+            "store_fours",
+            "gather",
+            "load_even",
+            "load_even_masked",
+        )
     }
     return text, used | {("load", "i64"), ("load", "bool")}
 

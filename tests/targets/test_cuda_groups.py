@@ -86,6 +86,41 @@ def test_products_equal_those_in_float64(
     require_product(in_both_orders(stand_in, program, a=a, b=b), a, b)
 
 
+@pytest.mark.parametrize(
+    ("left", "right"), [("bfloat16", "float16"), ("int8", "float16"), ("uint8", "int8")]
+)
+@pytest.mark.parametrize(("rows", "terms", "columns"), [(40, 256, 48), (77, 290, 131)])
+def test_products_of_unlike_short_numbers_equal_those_in_float64(
+    rows: int, terms: int, columns: int, left: str, right: str, stand_in: ctypes.CDLL
+) -> None:
+    a, b = short(rows, terms, dtype=left), short(terms, columns, dtype=right)
+    wide = [
+        ph.input(key, one.shape, one.dtype.name).astype("float32")
+        for key, one in zip("ab", (a, b), strict=True)
+    ]
+    program = compiled(wide[0] @ wide[1])
+    assert f"{INSTRUCTION}f32(" in kernels(program)
+    found = in_both_orders(stand_in, program, a=a, b=b)
+    require_product(found, a.astype(np.float32), b.astype(np.float32))
+
+
+def short(*shape: int, dtype: str) -> Array:
+    """Numbers of every size that a dtype has."""
+    if dtype in NUMPY:
+        return drawn(*shape, dtype=dtype)
+    known = np.iinfo(dtype)
+    draw = np.random.default_rng(sum(shape))
+    return draw.integers(known.min, known.max, shape, dtype, endpoint=True)
+
+
+def test_float32_is_not_rounded_for_an_instruction(stand_in: ctypes.CDLL) -> None:
+    a, b = drawn(64, 96), short(96, 64, dtype="int8")
+    whole = ph.input("a", a.shape) @ ph.input("b", b.shape, "int8").astype("float32")
+    program = compiled(whole)
+    assert TOGETHER in program.artifact.source and INSTRUCTION not in kernels(program)
+    require_product(in_both_orders(stand_in, program, a=a, b=b), a, b.astype(np.float32))
+
+
 def kernels(program: ph.Program) -> str:
     """The texts of the nests, without the prelude."""
     return "".join(one.source for one in program.report.kernels)
@@ -233,12 +268,15 @@ READ = re.compile(r"load_(f32x1|f32x4|i32x1)\((group_(?:left|right)) \+ (.*)\);"
 PLACE = re.compile(r"const int (.*);")
 
 
-@pytest.mark.parametrize("dtype", NUMPY)
+@pytest.mark.parametrize("kinds", [*((one, one) for one in NUMPY), ("bfloat16", "int8")], ids=str)
 @pytest.mark.parametrize("size", [64, 2048])
-def test_no_two_work_items_meet_in_a_bank_where_tiles_are_read(dtype: str, size: int) -> None:
-    graph = graph_of(
-        {"y": ph.input("a", (size, size), dtype) @ ph.input("b", (size, size), dtype)}, {}
-    )
+def test_no_two_work_items_meet_in_a_bank_where_tiles_are_read(
+    kinds: tuple[str, str], size: int
+) -> None:
+    left, right = kinds
+    a, b = ph.input("a", (size, size), left), ph.input("b", (size, size), right)
+    product = a @ b if left == right else a.astype("float32") @ b.astype("float32")
+    graph = graph_of({"y": product}, {})
     text = text_of(graph, "sm_80").partition("INLINE void k0_at")[2]
     places = [one for line in PLACE.findall(text) for one in line.split(", ") if "THREAD" in one]
     reads = READ.findall(text)
@@ -253,7 +291,7 @@ def test_no_two_work_items_meet_in_a_bank_where_tiles_are_read(dtype: str, size:
                     name, _, value = one.partition(" = ")
                     if "step" not in value:
                         known[name] = eval(value.replace("/", "//"), {}, known)
-                start = eval(address, {}, known) // WORD
+                start = eval(address.replace("/", "//"), {}, known) // WORD
                 for word in range(start, start + words):
                     touched.setdefault(word % BANKS, set()).add(word)
             assert max(map(len, touched.values())) == 1, address

@@ -70,6 +70,22 @@ def test_products_of_groups_compile_without_spills(
     require_no_spills(resources(text, architecture))
 
 
+@pytest.mark.parametrize("architecture", [*MACHINES, "sm_75"])
+def test_products_of_unlike_short_numbers_compile_without_spills(architecture: str) -> None:
+    x, y = ph.input("x", (256, 256), "int8"), ph.input("y", (256, 256), "bfloat16")
+    z = x.astype("float32") @ y.astype("float32")
+    text = text_of(graph_of({"z": z}, {}), "sm_80")
+    assert "multiply_f32(" in text.split("INLINE void k0")[1]
+    require_no_spills(resources(text, architecture))
+
+
+def test_a_kernel_that_spills_is_compiled_again_with_other_bounds() -> None:
+    x, w, bias = ph.input("x", (21, 384)), ph.input("w", (384, 1536)), ph.input("b", (1536,))
+    text = text_of(graph_of({"z": ph.gelu(x @ w + bias)}, {}), "sm_90")
+    assert "__launch_bounds__(64, 1)" in text
+    require_no_spills(resources(text, "sm_90"))
+
+
 def images() -> Graph:
     """A small convolutional net and its normed features."""
     rng = np.random.default_rng(0)

@@ -106,6 +106,20 @@ def test_two_vectors_are_written_in_turns_and_nothing_behind_them(machine, dtype
 
 @MANY
 @pytest.mark.parametrize("dtype", EVERY)
+@pytest.mark.parametrize("step", [4, 5, 49])
+def test_four_vectors_are_written_lane_by_lane_and_nothing_between_them(
+    machine, dtype, lanes, step
+):
+    four = stored_values(dtype, 4 * lanes)
+    expected = stored_values(dtype, lanes * step)[::-1].copy()
+    written = expected.copy()
+    machine.store_fours(dtype, lanes, four, step, written)
+    expected.reshape(lanes, step)[:, :4] = four.reshape(4, lanes).T
+    assert written.tobytes() == expected.tobytes()
+
+
+@MANY
+@pytest.mark.parametrize("dtype", EVERY)
 def test_reverse_gives_the_last_lane_first(machine, dtype, lanes):
     values = stored_values(dtype, 4 * lanes)
     same(machine.reverse(dtype, lanes, values), values.reshape(4, lanes)[:, ::-1].reshape(-1))

@@ -183,6 +183,30 @@ def test_a_winner_over_what_does_not_run_again_has_a_time(monkeypatch: pytest.Mo
     assert len(races) > 1 and winner.choices and winner.seconds == 2.0
 
 
+def test_who_wins_one_race_and_loses_the_next_to_the_start_does_not_replace_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pairs: list[list[str]] = []
+
+    def raced(remote: Remote, trials: Sequence[Trial], *_: object) -> list[Outcome]:
+        if len(trials) == 2:
+            pairs.append([one.text for one in trials])
+        lucky = 2.0 if len(trials) == 2 else 0.5
+        return [Timed((1.0,) * 9, 1), *(Timed((lucky,) * 9, 1) for _ in trials[1:])]
+
+    monkeypatch.setattr("photic.tuning.tune.measure", raced)
+    target = target_named("c")
+    state = prepared(graph_of(shares(64, 96), {}), target)
+    found = tune(state.program, target, Options(SECONDS, 0, (), Kept()))
+    (winner,) = found.winners.values()
+    assert (
+        not winner.choices
+        and winner.seconds == 1.0
+        and WON not in {one.verdict for one in found.tried}
+    )
+    assert pairs and len({start for start, _ in pairs}) == 1
+
+
 @pytest.mark.parametrize("failing", [2, 99])
 def test_a_region_that_cannot_be_timed_is_tried_again_but_not_for_ever(
     monkeypatch: pytest.MonkeyPatch, failing: int

@@ -93,6 +93,12 @@ INLINE void store_pairs_$T(void *p, $T a, $T b) {
     store_pairs_u8x$L(p, cast_bool_u8x$L(a), cast_bool_u8x$L(b));
 }
 
+//: store_fours : bool : many
+INLINE void store_fours_$T(void *p, $T a, $T b, $T c, $T d, i64x1 step) {
+    store_fours_u8x$L(p, cast_bool_u8x$L(a), cast_bool_u8x$L(b), cast_bool_u8x$L(c),
+                      cast_bool_u8x$L(d), step);
+}
+
 //: load_even : bool : many
 INLINE $T load_even_$T(const void *p, i64x1 step) { return cast_u8_$T(load_even_u8x$L(p, step)); }
 
@@ -125,6 +131,19 @@ INLINE void store_pairs_$T(void *p, $T a, $T b) {
     typedef $E both __attribute__((ext_vector_type(2 * $L)));
     typedef both unaligned __attribute__((aligned(1), may_alias));
     *(unaligned *)p = __builtin_shufflevector(a, b, $PAIRS);
+}
+
+// Pairs of lanes are put together first: 1 shuffle for each 2 elements, not one for each.
+//: store_fours : ALL : many
+INLINE void store_fours_$T(void *p, $T a, $T b, $T c, $T d, i64x1 step) {
+    typedef unsigned _BitInt(2 * $BITS) pair;
+    typedef pair pairs __attribute__((ext_vector_type($L)));
+    typedef struct __attribute__((packed, may_alias)) { pair first, second; } four;
+    const pairs low = (pairs)__builtin_shufflevector(a, b, $PAIRS);
+    const pairs high = (pairs)__builtin_shufflevector(c, d, $PAIRS);
+#pragma clang loop unroll(full)
+    for (int i = 0; i < $L; i++)
+        *(four *)((char *)p + i * step * sizeof($E)) = (four){low[i], high[i]};
 }
 
 //: load_part : ALL : one

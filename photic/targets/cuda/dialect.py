@@ -9,8 +9,8 @@ from __future__ import annotations
 from functools import partial
 
 from photic.codegen.dialect import Dialect
+from photic.targets.cuda.fragments import HALVES, SINGLES
 from photic.targets.cuda.fragments import HEAD as FRAGMENTS
-from photic.targets.cuda.fragments import MATRIX
 from photic.targets.group_nests import words_for
 from photic.targets.group_products import GROUP
 from photic.targets.lanes import LANES, prelude_of
@@ -38,5 +38,5 @@ DIALECT = Dialect(
     pointer="*restrict {name}",
     head=THREAD + LANES + FRAGMENTS,
     entry=partial(entry_source, SPELLING),
-    words=partial(words_for, (MATRIX,)),
+    words=partial(words_for, (HALVES, SINGLES)),
 )

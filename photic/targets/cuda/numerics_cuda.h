@@ -100,6 +100,18 @@ INLINE void store_pairs_$T(void *p, $T a, $T b) {
     }
 }
 
+//: store_fours : NUMBER f16 bf16 : many
+INLINE void store_fours_$T(void *p, $T a, $T b, $T c, $T d, i64x1 step) {
+#pragma unroll
+    for (int i = 0; i < $L; i++) {
+        $E *to = ($E *)p + i * step;
+        to[0] = a.at[i];
+        to[1] = b.at[i];
+        to[2] = c.at[i];
+        to[3] = d.at[i];
+    }
+}
+
 //: load_even : NUMBER f16 bf16 : many
 INLINE $T load_even_$T(const void *p, i64x1 step) {
     $T v;

@@ -98,6 +98,23 @@ INLINE void store_pairs_$T(__global void *p, $T a, $T b) {
     }
 }
 
+//: store_fours : bool : many
+INLINE void store_fours_$T(__global void *p, $T a, $T b, $T c, $T d, i64x1 step) {
+    store_fours_u8x$L(p, cast_bool_u8x$L(a), cast_bool_u8x$L(b), cast_bool_u8x$L(c),
+                      cast_bool_u8x$L(d), step);
+}
+
+//: store_fours : ALL : many
+INLINE void store_fours_$T(__global void *p, $T a, $T b, $T c, $T d, i64x1 step) {
+    for (int i = 0; i < $L; i++) {
+        __global $E *to = (__global $E *)p + i * step;
+        to[0] = a[i];
+        to[1] = b[i];
+        to[2] = c[i];
+        to[3] = d[i];
+    }
+}
+
 //: load_even : bool : many
 INLINE $T load_even_$T(const __global void *p, i64x1 step) {
     return cast_u8_$T(load_even_u8x$L(p, step));
