@@ -243,7 +243,8 @@ def _most_reused(
     def loaded(axis: Var) -> tuple[float, bool, int]:
         rows = max(1, min(WIDE_ROWS, bounds(axis.extent)[1]))
         moving = sum(cost for one, cost in costs.items() if axis in variables(place_of(one)))
-        is_apart = coefficient_of(target, axis) != 1
+        is_apart = lanes is None or lanes.extent % width == 0
+        is_apart &= coefficient_of(target, axis) != 1
         return moving + (sum(costs.values()) - moving) / rows, is_apart, -bounds(axis.extent)[1]
 
     return min(_reused(store, lanes), key=loaded, default=None)
