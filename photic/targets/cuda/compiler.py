@@ -47,10 +47,10 @@ def resources(text: str, architecture: str) -> list[Resources]:
 
 
 def _with_least_spills(text: str, architecture: str) -> tuple[bytes, list[Resources]]:
-    """Machine code and what it takes: kernels that spill are compiled again in another way.
+    """Machine code and what it takes: where kernels spill, all is compiled once more.
 
-    With bounds for one block of a multiprocessor the assembler mixes more of what is computed at
-    once, and rarely runs out of registers so; without, it rarely keeps to fewer than it needs.
+    Then those have no bound of one block a multiprocessor, with which the assembler mixes more of
+    what is computed at once; which of both ways spills less differs from kernel to kernel.
     """
     code, found = _measured(text, architecture)
     spilling = [one.kernel for one in found if one.spilled_bytes]
