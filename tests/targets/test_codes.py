@@ -99,10 +99,21 @@ def test_codes_are_proven_with_their_range(make: Make, low: int, high: int) -> N
         lambda k: plus(real(rest(at(k), 16)), float("nan")),
         lambda k: real(form.negation(flag(k))),
         lambda k: real(flag(k)),
+        lambda k: plus(real(plus(at(k), 1)), -1.0),
     ],
     ids=[
         *("less taken", "another byte", "more taken", "no power of two", "half", "a fraction"),
-        *("too large", "negative", "wide", "not alike", "of two types", "nan", "a truth", "a mask"),
+        *(
+            "too large",
+            "negative",
+            "wide",
+            "not alike",
+            "of two types",
+            "nan",
+            "a truth",
+            "a mask",
+            "wraps",
+        ),
     ],
 )
 def test_what_may_be_no_byte_is_not_taken_for_one(make: Make) -> None:

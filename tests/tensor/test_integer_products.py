@@ -110,6 +110,19 @@ def test_few_rows_use_the_dot_product_of_bytes_too(kind: str, columns: int) -> N
 
 
 @needs_bytes
+def test_rows_left_of_the_smallest_tile_are_right() -> None:
+    rng, count = np.random.default_rng(0), ph.dim("rows", 16, 31)
+    w, values = weights("Q4_1", rng, 64)
+    product = ph.matmul(ph.input("x", (count, TERMS)), w.transpose())
+    program = ph.compile(product, search=0, precision="int8")
+    for rows in (16, 19, 31):
+        x = rng.standard_normal((rows, TERMS)).astype(np.float32)
+        (found,) = program(x=x).values()
+        expected = x.astype(np.float64) @ values.T
+        assert (np.abs(found - expected) <= limit(x.astype(np.float64), values)).all()
+
+
+@needs_bytes
 @pytest.mark.parametrize(
     ("rows", "terms", "columns"), [(16, 32, 16), (77, 100, 131), (130, 512, 64)]
 )

@@ -8,6 +8,7 @@ terms that are computed alike, and gives one tree for the four; numbers in it ma
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -60,7 +61,10 @@ class _Reader:
     def read(self, values: Exprs) -> Bytes | None:
         """The tree for these values."""
         if values not in self.known:
-            self.known[values] = self._read(values)
+            found = self._read(values)
+            low, high = RANGES.get(values[0].dtype, (-math.inf, math.inf))
+            fits = found is not None and low <= found.low and found.high <= high
+            self.known[values] = found if fits else None  # what wraps around is another number
         return self.known[values]
 
     def _read(self, values: Exprs) -> Bytes | None:
@@ -94,10 +98,7 @@ class _Reader:
 
     def _cast(self, values: Exprs) -> Bytes | None:
         parts = self._parts(values)
-        if parts is None or parts[0].op == "less":
-            return None
-        low, high = RANGES.get(values[0].dtype, (parts[0].low, parts[0].high))
-        return parts[0] if low <= parts[0].low and parts[0].high <= high else None
+        return None if parts is None or parts[0].op == "less" else parts[0]
 
     def _mod(self, values: Exprs) -> Bytes | None:
         pairs = [one.children if one.op == "mod" else (one, None) for one in values]

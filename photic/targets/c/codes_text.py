@@ -59,7 +59,9 @@ def few_rows(tile: Tile, layouts: Layouts, words: Words) -> bool:
     lanes, rows = tile.lanes, tile.unrolled
     if BYTES not in units() or lanes is None or lanes.reduced or lanes.width * lanes.count != LANES:
         return False
-    if lanes.width != SIDE or len(rows) > 1 or any(bounds(one.extent)[1] >= SIDE for one in rows):
+    extents = [one.extent for one in rows]
+    is_small = len(rows) < 2 and all(isinstance(n, int) and n < SIDE for n in extents)
+    if lanes.width != SIDE or not is_small:
         return False
     sums = [_sum_of(one, lanes, layouts) for one in outermost(tile.store.value)]
     found = [one for one in sums if one is not None]
@@ -74,6 +76,12 @@ def few_rows(tile: Tile, layouts: Layouts, words: Words) -> bool:
 
 def _is_guarded(*values: Expr) -> bool:
     return any(isinstance(one.attribute, Order) for one in form.walk(*values))
+
+
+def _reads(*values: Expr) -> bool:
+    """True if an index inside is read from data."""
+    attributes = (one.attribute for one in form.walk(*values))
+    return any(True for one in attributes for _ in form.data_in(form.dims_of(one)))
 
 
 # --- what fits ------------------------------------------------------------------------------
@@ -151,7 +159,7 @@ def _row_and_code(product: Expr, lanes: Lanes) -> tuple[Access, Expr] | None:
         is_row = isinstance(row.attribute, Access) and row.dtype == INT8
         if is_row and lanes.axis not in row.free and lanes.axis in code.free:
             assert isinstance(row.attribute, Access)
-            return None if _is_guarded(code) else (row.attribute, code)
+            return None if _is_guarded(code) or _reads(row, code) else (row.attribute, code)
     return None
 
 
