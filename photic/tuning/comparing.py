@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from photic.search.space import Candidate, most_bytes
-from photic.targets.measure import HALVING_ROUNDS, MARGIN, Outcome, Timed, Unmeasured, beats, ratio
+from photic.targets.measure import MARGIN, Outcome, Timed, Unmeasured, beats, ratio
 from photic.tuning import tried
 from photic.tuning.candidate import scratch_of
 
 CLEARLY_LESS = 0.5  # of the memory of another candidate
 LEAST_BYTES = 1 << 16  # less memory stays in a near cache and does not matter
-NEAR = 3 * MARGIN  # of the time: what a race of many may hide, and one of two tells
+NEAR = 2 * MARGIN  # of the time: what a race of many may hide, and one of two tells
 
 
 def score(firsts: Sequence[Outcome], outcomes: Sequence[Outcome]) -> float:
@@ -49,6 +49,7 @@ def wins(firsts: Sequence[Outcome], outcomes: Sequence[Outcome]) -> bool:
 
 
 def is_no_slower(one: Outcome, first: Outcome) -> bool:
+    """As far as was seen; beside what was not timed, nothing is slower."""
     if not (isinstance(one, Timed) and isinstance(first, Timed)):
         return not isinstance(first, Timed)
     return ratio(one.samples, first.samples).median <= 1 + MARGIN
@@ -67,11 +68,8 @@ def is_open(verdict: str, score: float) -> bool:
 
 
 def is_near(one: Outcome, first: Outcome) -> bool:
-    """Whether a few rounds or more did not show one to be slower by more than the margin."""
-    if not (isinstance(one, Timed) and isinstance(first, Timed)):
-        return False
-    rounds = min(len(one.samples), len(first.samples))
-    return rounds >= HALVING_ROUNDS and is_no_slower(one, first)
+    """Whether one was not seen to be slower by more than the margin; also if time was up."""
+    return isinstance(one, Unmeasured) or (isinstance(one, Timed) and is_no_slower(one, first))
 
 
 def is_thriftier(one: Candidate, other: Candidate) -> bool:
