@@ -87,6 +87,9 @@ GROWTH_SECONDS = 2.0  # past that in which the steps of the e-graphs are made ag
 EMPTY_TURNS = 3  # in which nothing new was proposed: the space is as good as exhausted
 
 
+Judge = Callable[[Source, Source | None, Bar], tuple[str, str]]  # None: what it began with
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """What a search is told: seconds, a seed, topics of rules to leave out, and where to remember.
@@ -342,16 +345,11 @@ def _turn(
     times = [_seconds(region, *one) for one in zip(scores, outcomes, strict=True)]
     start = source_of(region.start, region.work, target.dialect)
 
-    def judge(source: Source, first: Source, bar: Bar) -> tuple[str, str]:
-        return _judged(region, first, source, bar, remote, options.seed, deadline)
+    def judge(source: Source, first: Source | None, bar: Bar) -> tuple[str, str]:
+        return _judged(region, first or start, source, bar, remote, options.seed, deadline)
 
     order = sorted(range(len(drawn)), key=lambda k: scores[k])
-    winner = None
-    for k in (k for k in order if wins(firsts, outcomes[k])):
-        verdicts[k] = judge(sources[k + 1], start, FASTER)
-        if verdicts[k][0] == tried.WON:
-            winner = k
-            break
+    winner = _fastest([k for k in order if wins(firsts, outcomes[k])], sources, verdicts, judge)
     winner = _thrifty(region, sources, scores, verdicts, times, winner, judge)
     for one, verdict in zip(drawn, verdicts, strict=True):
         if verdict[0] == tried.WRONG:
@@ -402,6 +400,17 @@ def _judged(
     return (tried.WON, bar.won) if kept else (tried.EVEN, bar.lost)
 
 
+def _fastest(
+    order: Sequence[int], sources: Sequence[Source], verdicts: list[tuple[str, str]], judge: Judge
+) -> int | None:
+    """The first of those that won a race that is right and faster once more; notes the verdicts."""
+    for k in order:
+        verdicts[k] = judge(sources[k + 1], None, FASTER)
+        if verdicts[k][0] == tried.WON:
+            return k
+    return None
+
+
 def _thrifty(
     region: _Region,
     sources: Sequence[Source],
@@ -409,7 +418,7 @@ def _thrifty(
     verdicts: list[tuple[str, str]],
     times: list[float | None],
     winner: int | None,
-    judge: Callable[[Source, Source, Bar], tuple[str, str]],
+    judge: Judge,
 ) -> int | None:
     """The winner, or who is as fast as the best and needs clearly less memory.
 
