@@ -176,15 +176,15 @@ def store(frame: Frame, buffer: Buffer, index: tuple[Dim, ...], value: Value) ->
             continue
         where = _address(buffer, dim(frame, place, run[0]))
         names += filter(None, [dim_text(frame.step(place) or 0) if run[2:] else valid])
-        op = "store_part" if valid else STORES[len(run)]
+        op = STORES[len(run)] + ("_part" if valid else "")
         words.line(words.call(op, short, frame.width if vector else 1, where, *names) + ";")
 
 
 def _side_by_side(frame: Frame, place: Dim, over: tuple[Var, ...]) -> list[list[Point]]:
     """The points of a store: as many of ``STORES`` together as lie right behind each other."""
     runs, step = dict[Dim, list[Point]](), frame.step(place)
-    is_apart = frame.is_vector(over) and not frame.valid and step not in (None, 1)
-    most = (2 if step == 2 else 4) if is_apart else 1
+    is_apart = frame.is_vector(over) and step not in (None, 1)
+    most = 2 if is_apart and step == 2 else 4 if is_apart and not frame.valid else 1
     for one in frame.points(over):
         where = substitute(place, frame.table(one, 0))
         is_next = 0 < len(runs.get(where - 1, ())) < most

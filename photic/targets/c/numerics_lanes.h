@@ -88,6 +88,11 @@ INLINE $T gather_$T(const void *base, i64x$L index, $B lanes, i64x1 n) {
     return cast_u8_$T(gather_u8x$L(base, index, lanes, n));
 }
 
+//: store_pairs_part : bool : many
+INLINE void store_pairs_part_$T(void *p, $T a, $T b, i64x1 n) {
+    store_pairs_part_u8x$L(p, cast_bool_u8x$L(a), cast_bool_u8x$L(b), n);
+}
+
 //: store_pairs : bool : many
 INLINE void store_pairs_$T(void *p, $T a, $T b) {
     store_pairs_u8x$L(p, cast_bool_u8x$L(a), cast_bool_u8x$L(b));
@@ -131,6 +136,15 @@ INLINE void store_pairs_$T(void *p, $T a, $T b) {
     typedef $E both __attribute__((ext_vector_type(2 * $L)));
     typedef both unaligned __attribute__((aligned(1), may_alias));
     *(unaligned *)p = __builtin_shufflevector(a, b, $PAIRS);
+}
+
+//: store_pairs_part : ALL : many
+INLINE void store_pairs_part_$T(void *p, $T a, $T b, i64x1 n) {
+    typedef $E both __attribute__((ext_vector_type(2 * $L)));
+    union { both all; $T half[2]; } u;
+    u.all = __builtin_shufflevector(a, b, $PAIRS);
+    store_part_$T(p, u.half[0], 2 * n < $L ? 2 * n : $L);
+    if (2 * n > $L) store_part_$T((char *)p + sizeof(u.half[0]), u.half[1], 2 * n - $L);
 }
 
 // Pairs of lanes are put together first: 1 shuffle for each 2 elements, not one for each.
