@@ -13,13 +13,13 @@ from typing import TypeAlias
 
 from photic.forms.joined_nests import Limits, joined
 from photic.forms.nest_parts import moved, put
+from photic.forms.parts import written_out
 from photic.forms.rounding import unrounded
 from photic.ir import index as form
 from photic.ir.dim import Dim, Var, bounds, mod, product, var
 from photic.ir.index import Buffer, Expr, Store
 from photic.ir.nest import Fit, Lanes, Loop, LoopKind, Nest, Part, Tile
 from photic.ir.program import ROW_MAJOR, Function, Layout
-from photic.loops.parts import written_out
 from photic.loops.plan import GROUP_ROWS, MANY, MOST_GROUP_ROWS, STAGED_ROWS, Choice, staged_in
 from photic.loops.target import Machine, Rows
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from photic.forms.graph_names import sizes_of
+from photic.forms.parts import is_short, split_parts
 from photic.ir import graph as graphs
 from photic.ir import index as form
 from photic.ir.dim import (
@@ -36,7 +37,6 @@ from photic.ir.index import Buffer, Expr, Store
 from photic.ir.program import ROW_MAJOR, Copy, Place, Program, Repeat, Role, Step, name_of
 from photic.ir.view import Shape, is_identity
 from photic.ir.walk import parts_first
-from photic.loops.parts import is_short, split_parts
 from photic.loops.place import GIVEN, choose_stored, view_table
 from photic.loops.scatter import is_scatter
 from photic.loops.share import Functions, points_of, unlike

@@ -16,6 +16,7 @@ from itertools import chain
 from typing import TypeAlias
 
 from photic.forms.merged_axes import merged
+from photic.forms.parts import is_short, split_parts
 from photic.forms.places import place_of
 from photic.forms.rounding import is_widened, unrounded
 from photic.ir import dim as dims
@@ -25,7 +26,6 @@ from photic.ir.index import Access, Buffer, Expr, Store
 from photic.ir.program import Function, Layout
 from photic.ir.walk import parts_first
 from photic.loops.order import orders
-from photic.loops.parts import is_short, split_parts
 from photic.loops.scatter import JOIN, Scatter, scatter_of
 from photic.loops.target import Machine, Rows
 
