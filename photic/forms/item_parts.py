@@ -88,6 +88,8 @@ def _of_tile(tile: Tile, facts: tuple[Fact, ...]) -> Iterator[Touch]:
 
 def own_part(found: Sequence[Touch], loops: Sequence[Var]) -> Own | None:
     """The part of a buffer that an item has for itself, given all that is done with the buffer."""
+    if any(0 in one.access.buffer.shape for one in found):  # all its places are one
+        return None
     places = [place_of(one.access) for one in found]
     steps = [tuple(coefficient_of(place, axis) for axis in loops) for place in places]
     if len(set(steps)) != 1 or None in steps[0]:

@@ -154,6 +154,16 @@ def test_programs_are_right(name: str, columns: int) -> None:
         np.testing.assert_allclose(program(x=x)["y"], widened(make, x), 1e-5, 1e-5)
 
 
+@pytest.mark.parametrize("shape", [(3, 0, 12), (0, 40), (40, 0)])
+def test_what_is_empty_stays_apart(shape: tuple[int, ...]) -> None:
+    x = ph.input("x", shape)
+    y = ph.exp(x - ph.max(x, axis=-1, keepdims=True)) if shape[-1] else ph.exp(x)
+    z = ph.pad(ph.sqrt(x)[1:], ((0, 1), *((0, 0),) * (len(shape) - 1))) if shape[0] else y
+    program = ph.compile({"y": y, "z": z})
+    for one in program(x=np.zeros(shape, np.float32)).values():
+        assert one.shape == shape
+
+
 def test_what_is_between_takes_no_memory() -> None:
     program = ph.compile({"y": ph.softmax(rows(1000, 512))})
     assert program.peak_bytes < 1000 * 512
