@@ -85,14 +85,11 @@ class Spelled:
 
 
 def dim_text(value: Dim) -> str:
-    """An index as an int64 expression; what it reads from data must be ``Spelled``.
-
-    A number comes last, so that indices which differ by it have all else in common.
-    """
+    """An index as an int64 expression; what it reads from data must be ``Spelled``."""
     if isinstance(value, int):
         return f"{value}ll" if value != INT64_MIN else "(-9223372036854775807ll - 1)"
     parts = []
-    for monomial, coefficient in sorted(terms_of(value), key=lambda term: not term[0]):
+    for monomial, coefficient in terms_of(value):
         factors = [_atom_text(atom) for atom in monomial]
         if coefficient != 1 or not factors:
             factors.append(f"{coefficient}ll")
