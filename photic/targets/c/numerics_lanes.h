@@ -140,11 +140,14 @@ INLINE void store_pairs_$T(void *p, $T a, $T b) {
 
 //: store_pairs_part : ALL : many
 INLINE void store_pairs_part_$T(void *p, $T a, $T b, i64x1 n) {
-    typedef $E both __attribute__((ext_vector_type(2 * $L)));
-    union { both all; $T half[2]; } u;
-    u.all = __builtin_shufflevector(a, b, $PAIRS);
-    store_part_$T(p, u.half[0], 2 * n < $L ? 2 * n : $L);
-    if (2 * n > $L) store_part_$T((char *)p + sizeof(u.half[0]), u.half[1], 2 * n - $L);
+    $T low = a, high = b;
+#pragma clang loop unroll(full)
+    for (int i = 0; i < $L / 2; i++) {
+        low[2 * i] = a[i], low[2 * i + 1] = b[i];
+        high[2 * i] = a[i + $L / 2], high[2 * i + 1] = b[i + $L / 2];
+    }
+    store_part_$T(p, low, 2 * n < $L ? 2 * n : $L);
+    store_part_$T((char *)p + sizeof(low), high, 2 * n > $L ? 2 * n - $L : 0);
 }
 
 // Pairs of lanes are put together first: 1 shuffle for each 2 elements, not one for each.
