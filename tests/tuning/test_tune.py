@@ -112,7 +112,7 @@ def test_ranges_of_a_size_are_regions_of_their_own() -> None:
         count = ph.dim("count", 1, high)
         y = ph.input("x", (count, 64)) @ ph.input("w", (64, 32))
         program = prepared(graph_of({"y": y}, {}), target_named("c")).program
-        groups = partition(by_ranges(program, {"count": (16,)}))[1]
+        groups = partition(by_ranges([program], {"count": (16,)}))[1]
         return [one.text for one in groups if form.bound(one.work.stores[0])]
 
     few, many = texts(64)
