@@ -311,8 +311,12 @@ def _register_tile(
     if best is None:
         return count, ()
     most = min(WIDE_ROWS, max(1, (machine.vector_registers - count - SPARE_REGISTERS) // count))
-    even = (rows for rows in range(most, most // 2, -1) if best.extent % rows == 0)
-    return count, ((best, next(even, most)),)
+
+    def lacking(rows: int) -> int:
+        left = dims.mod(-best.extent, rows)
+        return left if isinstance(left, int) else WIDE_ROWS
+
+    return count, ((best, min(range(most, most // 2, -1), key=lacking)),)
 
 
 def _reused(store: Store, lanes: Var | None) -> list[Var]:
