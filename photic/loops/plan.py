@@ -21,6 +21,7 @@ from photic.forms.rounding import is_widened, unrounded
 from photic.ir import dim as dims
 from photic.ir import index as form
 from photic.ir.dim import Data, Dim, FloorDiv, Mod, Var, bounds, coefficient_of, var, variables
+from photic.ir.dtype import BOOL
 from photic.ir.index import Access, Buffer, Expr, Store
 from photic.ir.program import Function, Layout
 from photic.ir.walk import parts_first
@@ -110,7 +111,7 @@ def values_to_stage(choice: Choice, machine: Machine) -> tuple[Expr, ...]:
     """What is reduced and differs from lane to lane, but not from row to row of the tile.
 
     Only what may be computed at any place, and fits into a cache for all of a reduction. What is
-    widened is staged before it is, if the machine may be narrow.
+    widened is staged before it is, if the machine may be narrow. Conditions guard loads: they stay.
     """
     lanes, bound = choice.lanes, set(form.bound(choice.store))
     if len(choice.rows) != 1 or lanes is None or lanes not in choice.store.axes:
@@ -119,7 +120,7 @@ def values_to_stage(choice: Choice, machine: Machine) -> tuple[Expr, ...]:
 
     def is_staged(one: Expr) -> bool:
         is_common = lanes in one.free and rows not in one.free and not one.free.isdisjoint(bound)
-        is_common &= not (machine.narrow and is_widened(one))
+        is_common &= one.dtype != BOOL and not (machine.narrow and is_widened(one))
         parts = list(form.walk(one)) if is_common else []
         return bool(parts) and all(form.is_in_range(x) and x.op not in JOIN for x in parts)
 
