@@ -30,7 +30,7 @@ from photic.loops.parts import is_short, split_parts
 from photic.loops.scatter import JOIN, Scatter, scatter_of
 from photic.loops.target import Machine, Rows
 
-REDUCED_WEIGHT, ACROSS = 64, 80  # at most, of a load inside a reduction; of adding up lanes
+REDUCED_WEIGHT, ACROSS = 256, 80  # at most, of a load inside a reduction; of adding up lanes
 BROADCAST_COST = 0.25  # of a contiguous load
 EVERY_SECOND = 3.0  # two loads, and a shuffle of both
 WIDE_TILE = 4  # vectors side by side in a tile
