@@ -82,8 +82,7 @@ def _decided(
             uses[root].places[root, tuple(points)] = root.shape
     stored: set[Node] = set()
     for node in reversed(order):
-        is_worth = node in pinned or _is_worth(node, uses[node], below[node], uses)
-        if node.op not in GIVEN and is_worth:
+        if node.op not in GIVEN and (node in pinned or _is_worth(node, below[node], uses)):
             stored.add(node)
         if node.op not in REGIONS:
             _pass_on(node, node in stored, uses)
@@ -147,11 +146,11 @@ def _loaded(node: Node, fixed: bool) -> _Facts:
     return _Facts(fixed, False, False, 0, False, leaves)
 
 
-def _is_worth(node: Node, use: _Use, fact: _Facts, uses: dict[Node, _Use]) -> bool:
+def _is_worth(node: Node, fact: _Facts, uses: dict[Node, _Use]) -> bool:
     """True if a node is stored though nothing else asks for it."""
-    places, repeats = len(use.places), _repeats(node, use)
+    places, repeats = len(uses[node].places), _repeats(node, uses[node])
     if isinstance(node.attribute, Along):
-        is_alone = node.dtype.kind == "int" or use.inside_reduction in ("", node.op)
+        is_alone = node.dtype.kind == "int" or uses[node].inside_reduction in ("", node.op)
         return max(places, repeats) > 1 or not is_alone
     source = node.operands[0].dtype if node.op == "contiguous" else node.dtype
     # what widens a half takes more memory than the half

@@ -18,6 +18,7 @@ from typing import TypeAlias
 from photic.forms.merged_axes import merged
 from photic.forms.places import place_of
 from photic.forms.rounding import is_widened, unrounded
+from photic.forms.scatters import JOIN, Scatter, scatter_of
 from photic.ir import dim as dims
 from photic.ir import index as form
 from photic.ir.dim import Data, Dim, FloorDiv, Mod, Var, bounds, coefficient_of, var, variables
@@ -27,7 +28,6 @@ from photic.ir.program import Function, Layout
 from photic.ir.walk import parts_first
 from photic.loops.order import orders
 from photic.loops.parts import is_short, split_parts
-from photic.loops.scatter import JOIN, Scatter, scatter_of
 from photic.loops.target import Machine, Rows
 
 REDUCED_WEIGHT, ACROSS = 256, 80  # at most, of a load inside a reduction; of adding up lanes
