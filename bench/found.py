@@ -3,7 +3,9 @@
 Causal attention of 8 heads: how many kernels the search comes to, their memory, the error against
 float64, the time in turns with PyTorch's own function on two threads and with the same search
 without folds and placement, and how much a process grows that calls it (the result aside, seen from
-outside). Then the same program written differently: each time its ratio to the plain form.
+outside). Then the same program written differently: each time its ratio to the plain form. Beside
+them stands what no kernel can beat: the two products of what the mask leaves at the rate of the
+fused multiply-add that this machine was measured to do, and as many powers of two alone.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from pathlib import Path
 
 import common
 import numpy as np
+from ceilings import FLOAT, measured
 from workloads import inputs_of, masked, naive_attention, shares
 
 import photic as ph
@@ -28,6 +31,8 @@ HEADS, SIZE, DEPTH, GROUPS = 8, 1024, 64, 4
 SECONDS = 60.0
 THREADS = 2
 SAMPLE_SECONDS = 0.05
+PRODUCTS = 2  # of queries with keys, of shares with values
+CACHED_BYTES = 32768
 TOGETHER = 512  # rows of the judge at once
 KIBIBYTE, MEGABYTE = 1024, 1e6
 RESET_PEAK = "5"  # what makes Linux forget the peak of a process, see proc(5)
@@ -241,7 +246,11 @@ def peer(arrays: Arrays) -> Callable[[], object]:
 
 def against_peer(one: Contestant, other: Contestant, repeats: int) -> list[common.Figure]:
     """The plain form, PyTorch, and the plain form without what makes it stream."""
-    calls = {"torch": peer(one.arrays), one.name: one, other.name: other}
+    calls: dict[str, Callable[[], object]] = {
+        "torch": peer(one.arrays),
+        one.name: one,
+        other.name: other,
+    }
     timings, ratios = raced(calls, repeats)
     found = [
         figure_of(each, ratios[each.name], "/torch", timings[each.name]) for each in (one, other)
@@ -256,6 +265,29 @@ def against_plain(
     """Every other way to write it."""
     timings, ratios = raced({one.name: one for one in (plain, *others)}, repeats)
     return [figure_of(one, ratios[one.name], "/plain", timings[one.name]) for one in others]
+
+
+def ceiling(rows: int, repeats: int) -> common.Figure:
+    """The least milliseconds of the products, and of the powers: no kernel does them faster.
+
+    The powers are photic's own, with inputs that stay in the nearest cache, as a sum of each row.
+    """
+    pairs = HEADS * rows * (rows + 1) // 2
+    rate = measured((CACHED_BYTES,), (THREADS,), repeats).arithmetic(FLOAT)
+    keys = pairs // (HEADS * rows)
+    x, y = ph.input("x", (HEADS * rows, 1)), ph.input("y", (keys,))
+    powers = ph.compile({"y": ph.sum(ph.exp2(x + y), axis=-1)}, search=0)
+    arrays = inputs_of(powers, 0)
+    (timing,) = common.race(
+        {"": lambda: powers(**arrays)}, repeats=repeats, calls_per_sample=1
+    ).values()
+    products = 1000 * PRODUCTS * 2 * pairs * DEPTH / rate
+    return {
+        "name": "the least",
+        "products_ms": products,
+        "powers_ms": 1000 * timing.minimum,
+        "ms": products + 1000 * timing.minimum,
+    }
 
 
 # --- memory ---------------------------------------------------------------------------------
@@ -310,7 +342,7 @@ def main() -> None:
     options = parser.parse_args()
     plain = contestant(PLAIN, options.size, options.search)
     other = contestant(PLAIN, options.size, options.search, WITHOUT)
-    figures = against_peer(plain, other, options.repeats)
+    figures = [*against_peer(plain, other, options.repeats), ceiling(options.size, options.repeats)]
     if sys.platform == "linux":
         figures[:2] = [{**f, **growth(c.program)} for f, c in zip(figures, (plain, other))]
     common.report(figures, options.json)

@@ -3,8 +3,9 @@
 Every group of kernels that differs from others is a region with a search of its own; the next turn
 goes to the region that costs a run of the program the most for the turns that it had without gain
 (what one costs that had no turn yet is predicted). A turn proposes candidates, races them with the
-best so far, and checks the one that won in float64 before its time counts. What was found before,
-under the same key, is where a search starts. Stops at the end of the budget, or when no region has
+best so far, and checks the one that won in float64 before its time counts; what is as fast and
+needs clearly less memory is raced with it and takes its place. What was found before, under the
+same key, is where a search starts. Stops at the end of the budget, or when no region has
 anything new to propose.
 """
 
@@ -43,11 +44,23 @@ from photic.storage.files import cache_folder, reading_folders
 from photic.storage.making import Grown, Tried
 from photic.storage.record import Record, record_key
 from photic.storage.records import RECORDS_FILE, Records
-from photic.targets.measure import MARGIN, Outcome, Timed, Unmeasured, beats, measure, ratio
+from photic.targets.measure import Outcome, Timed, Unmeasured, measure
 from photic.targets.process import Remote
 from photic.targets.registry import Target
 from photic.tuning import tried
 from photic.tuning.candidate import is_small
+from photic.tuning.comparing import (
+    AS_FAST,
+    FASTER,
+    NEAR,
+    NO_SLOWER,
+    Bar,
+    bytes_of,
+    is_open,
+    is_thriftier,
+    seen,
+    wins,
+)
 from photic.tuning.drawing import Proposer, drawing, tree_search
 from photic.tuning.growth import growth
 from photic.tuning.partition import Group, partition, symbols_of
@@ -65,12 +78,16 @@ from photic.tuning.winners import Winner
 BATCH = 8  # candidates of a turn: one call of the compiler
 LEAST_SECONDS = 0.5  # of a race that is begun
 RACE_SECONDS = 10.0  # of a turn at one set of sizes
+DECIDING_SAMPLES = 70  # of a race of a whole turn until something wins
 MOST_AGAIN = 2  # candidates that are raced once more
 MOST_STORED_BYTES = 1 << 30  # between the kernels of a candidate
 MOST_CHECKS = 3  # sets of sizes at which a winner is checked
 RULES_SECONDS = 3.0  # past the search in which the rules behind winners are looked for
 GROWTH_SECONDS = 2.0  # past that in which the steps of the e-graphs are made again, to be shown
 EMPTY_TURNS = 3  # in which nothing new was proposed: the space is as good as exhausted
+
+
+Judge = Callable[[Source, Source | None, Bar], tuple[str, str]]  # None: what it began with
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,29 +336,29 @@ def _turn(
         kind = region.choices.get("kernels", AS_WRITTEN)
         first = (region.best, kind, region.seconds, (tried.FIRST, ""))
         tried.tell(region.tried, region.name, time.monotonic() - began, [first])
-    scores = [_seen(firsts, [race[k] for race in raced]) for k in range(1, len(sources))]
+    scores = [seen(firsts, [race[k] for race in raced]) for k in range(1, len(sources))]
     for k, (one, score) in enumerate(zip(drawn, scores, strict=True), 1):
         if not any(isinstance(race[k], Unmeasured) for race in raced):
             region.proposer.learn(one, score * region.seconds)
     outcomes = [[race[k] for race in raced] for k in range(1, len(sources))]
     verdicts = [tried.raced(*one) for one in zip(scores, outcomes, strict=True)]
     times = [_seconds(region, *one) for one in zip(scores, outcomes, strict=True)]
-    winner = None
-    for k in sorted(range(len(drawn)), key=lambda k: scores[k]):
-        if not _wins(firsts, outcomes[k]):
-            continue
-        start = source_of(region.start, region.work, target.dialect)
-        verdicts[k] = _judged(region, start, sources[k + 1], remote, options.seed, deadline)
-        if verdicts[k][0] == tried.WON:
-            winner = k
-            break
-        if verdicts[k][0] == tried.WRONG:
-            region.proposer.learn(drawn[k], math.inf)
+    start = source_of(region.start, region.work, target.dialect)
+
+    def judge(source: Source, first: Source | None, bar: Bar) -> tuple[str, str]:
+        return _judged(region, first or start, source, bar, remote, options.seed, deadline)
+
+    order = sorted(range(len(drawn)), key=lambda k: scores[k])
+    winner = _fastest([k for k in order if wins(firsts, outcomes[k])], sources, verdicts, judge)
+    winner = _thrifty(region, sources, scores, verdicts, times, winner, judge)
+    for one, verdict in zip(drawn, verdicts, strict=True):
+        if verdict[0] == tried.WRONG:
+            region.proposer.learn(one, math.inf)
     told = zip(made, [dict(one.trail)["kernels"] for one in drawn], times, verdicts, strict=True)
     tried.tell(region.tried, region.name, time.monotonic() - began, list(told))
     best = 1.0 if winner is None else scores[winner]
-    fresh = [k for k in sorted(range(len(drawn)), key=lambda k: scores[k]) if drawn[k] not in again]
-    region.again = [drawn[k] for k in fresh if _is_open(verdicts[k][0], scores[k] / best)]
+    fresh = [k for k in order if drawn[k] not in again]
+    region.again = [drawn[k] for k in fresh if is_open(verdicts[k][0], scores[k] / best)]
     region.again = region.again[:MOST_AGAIN]
     if winner is None:
         return False
@@ -355,37 +372,72 @@ def _races(
 ) -> Iterator[list[Outcome]]:
     """What became of each source at each point."""
     for number, sizes in enumerate(region.points):
-        seconds = max(LEAST_SECONDS, min(RACE_SECONDS, deadline - time.monotonic()))
+        known = region.seconds or region.expected / region.calls
+        enough = max(RACE_SECONDS, DECIDING_SAMPLES * known)
+        seconds = max(LEAST_SECONDS, min(enough, deadline - time.monotonic()))
         trials = [trial_of(one, region.work, sizes) for one in sources]
         yield measure(remote, trials, seconds, seed + number)
 
 
 def _judged(
-    region: _Region, start: Source, source: Source, remote: Remote, seed: int, deadline: float
+    region: _Region,
+    first: Source,
+    source: Source,
+    bar: Bar,
+    remote: Remote,
+    seed: int,
+    deadline: float,
 ) -> tuple[str, str]:
-    """The verdict on what won a race: it must be right, and no slower than the start once more.
+    """The verdict on a source: it must be right, and keep to the bar in a race with the first.
 
     A race later than the one that it won tells luck from gain: what was best of many was lucky.
     """
     found = _checked(region, source, remote, seed)
     if not isinstance(found, Right):
         return tried.wrong(found)
-    again = _races(region, [start, source], remote, seed + len(region.points), deadline)
-    if all(_is_upheld(one, first) for first, one in again):
-        return tried.WON, ""
-    return tried.EVEN, "it won, but not once more beside what the search began with"
+    again = _races(region, [first, source], remote, seed + len(region.points), deadline)
+    kept = all(bar.is_kept(one, other) for other, one in again)
+    return (tried.WON, bar.won) if kept else (tried.EVEN, bar.lost)
 
 
-def _is_upheld(one: Outcome, first: Outcome) -> bool:
-    """Whether one was seen to be faster, or there was nothing to see."""
-    if isinstance(one, Timed) and isinstance(first, Timed):
-        return ratio(one.samples, first.samples).median < 1
-    return isinstance(one, Timed | Unmeasured)
+def _fastest(
+    order: Sequence[int], sources: Sequence[Source], verdicts: list[tuple[str, str]], judge: Judge
+) -> int | None:
+    """The first of those that won a race that is right and faster once more; notes the verdicts."""
+    for k in order:
+        verdicts[k] = judge(sources[k + 1], None, FASTER)
+        if verdicts[k][0] == tried.WON:
+            return k
+    return None
 
 
-def _is_open(verdict: str, score: float) -> bool:
-    """Whether a race left open that a candidate is faster than what is best after it."""
-    return verdict == tried.UNTIMED or (verdict == tried.EVEN and score < 1 - MARGIN)
+def _thrifty(
+    region: _Region,
+    sources: Sequence[Source],
+    scores: Sequence[float],
+    verdicts: list[tuple[str, str]],
+    times: list[float | None],
+    winner: int | None,
+    judge: Judge,
+) -> int | None:
+    """The winner, or who is as fast as the best and needs clearly less memory.
+
+    Its time counts as that of the best, from which it cannot be told apart.
+    """
+    best = sources[0 if winner is None else winner + 1]
+    most = (1 + NEAR) * (1.0 if winner is None else scores[winner])
+    near = [k for k, one in enumerate(scores) if one <= most and verdicts[k][0] != tried.WRONG]
+    less = [k for k in near if is_thriftier(sources[k + 1].candidate, best.candidate)]
+    if not less:
+        return winner
+    found = min(less, key=lambda k: bytes_of(sources[k + 1].candidate))
+    verdicts[found] = judge(sources[found + 1], best, NO_SLOWER)
+    if verdicts[found][0] != tried.WON:
+        return winner
+    times[found] = region.seconds if winner is None else times[winner]
+    if winner is not None:
+        verdicts[winner] = tried.EVEN, AS_FAST
+    return found
 
 
 def _seconds(region: _Region, score: float, outcomes: Sequence[Outcome]) -> float | None:
@@ -446,40 +498,6 @@ def _time(region: _Region, firsts: Sequence[Outcome]) -> None:
         region.seconds = sum(times) / len(times)
         region.samples = tuple(times)
     region.before = region.before or region.seconds
-
-
-def _score(firsts: Sequence[Outcome], outcomes: Sequence[Outcome]) -> float:
-    """The time over that of the best so far: the geometric mean of all points; inf if it failed."""
-    total = 0.0
-    for first, one in zip(firsts, outcomes, strict=True):
-        if not (isinstance(first, Timed) and isinstance(one, Timed)):
-            return math.inf
-        total += math.log(ratio(one.samples, first.samples).median)
-    return math.exp(total / len(firsts))
-
-
-def _seen(firsts: Sequence[Outcome], outcomes: Sequence[Outcome]) -> float:
-    """As ``_score``, but of the slowness that is seen either way: round by round, and at its best.
-
-    A few rounds in which the machine was busy make the one or the other look fast, seldom both.
-    """
-    total = 0.0
-    for first, one in zip(firsts, outcomes, strict=True):
-        if isinstance(first, Timed) and isinstance(one, Timed):
-            total += math.log(min(one.samples) / min(first.samples))
-    return max(_score(firsts, outcomes), math.exp(total / len(firsts)))
-
-
-def _wins(firsts: Sequence[Outcome], outcomes: Sequence[Outcome]) -> bool:
-    """Faster beyond doubt at some sizes, and as far as was seen no slower at any."""
-    faster = any(beats(one, first) for one, first in zip(outcomes, firsts, strict=True))
-    return faster and all(map(_is_no_slower, outcomes, firsts))
-
-
-def _is_no_slower(one: Outcome, first: Outcome) -> bool:
-    if not (isinstance(one, Timed) and isinstance(first, Timed)):
-        return not isinstance(first, Timed)
-    return ratio(one.samples, first.samples).median <= 1 + MARGIN
 
 
 def _is_right(region: _Region, source: Source, remote: Remote, seed: int) -> bool:

@@ -27,18 +27,31 @@ from photic.targets.process import Remote
 from photic.targets.registry import target_named
 from photic.tensor.compiling import graph_of
 from photic.tensor.ranges import by_ranges
+from photic.tuning.comparing import LEAST_BYTES, bytes_of, is_thriftier
 from photic.tuning.drawing import recording
 from photic.tuning.partition import partition
 from photic.tuning.tried import FIRST, WON
-from photic.tuning.tune import EMPTY_TURNS, Options, Tuned, tune
+from photic.tuning.tune import (
+    DECIDING_SAMPLES,
+    EMPTY_TURNS,
+    RACE_SECONDS,
+    Options,
+    Tuned,
+    tune,
+)
 from photic.tuning.winners import apply_winners
 
 TRIES = 60
+MOMENT = 2.0  # for a turn or two where no race takes time
 SECONDS = 5.0  # for the check and one race; nothing is proposed
 
 
 def shares(rows: int, columns: int) -> dict[str, ph.Tensor]:
     return {"y": ph.softmax(ph.input("x", (rows, columns)))}
+
+
+class Enough(Exception):
+    """Ends a search from inside a race."""
 
 
 class Silent:
@@ -205,6 +218,55 @@ def test_who_wins_one_race_and_loses_the_next_to_the_start_does_not_replace_it(
         and WON not in {one.verdict for one in found.tried}
     )
     assert pairs and len({start for start, _ in pairs}) == 1
+
+
+def weighted(rows: int) -> dict[str, ph.Tensor]:
+    """Shares of rows times columns, in a sum over them: as written, all shares are stored."""
+    x, v = ph.input("x", (rows, rows)), ph.input("v", (rows, 4))
+    return {"y": ph.softmax(x) @ v}
+
+
+@pytest.mark.parametrize("slowness", [1.0, 1.2])
+def test_of_what_is_as_fast_the_one_with_clearly_less_memory_wins(
+    monkeypatch: pytest.MonkeyPatch, slowness: float
+) -> None:
+    def raced(remote: Remote, trials: Sequence[Trial], *_: object) -> list[Outcome]:
+        others: list[Outcome] = [Timed((slowness,) * 9, 1) for _ in trials[1:]]
+        return [Timed((1.0,) * 9, 1), *others]
+
+    monkeypatch.setattr("photic.tuning.tune.measure", raced)
+    target = target_named("c")
+    state = prepared(graph_of(weighted(256), {}), target)
+    (work,) = works_of(weighted(256))
+    written = build(space_of(work, target.machine(), ()), best_known)
+    assert bytes_of(written) >= LEAST_BYTES
+    found = tune(state.program, target, Options(MOMENT, 0, (), Kept()))
+    (winner,) = found.winners.values()
+    assert winner.seconds == 1.0
+    verdicts = {one.verdict for one in found.tried}
+    if slowness > 1:
+        assert not winner.choices and WON not in verdicts
+    else:
+        assert is_thriftier(winner.candidate, written) and WON in verdicts
+
+
+def test_a_race_of_what_takes_long_has_time_enough_for_something_to_win(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given: list[float] = []
+
+    def raced(remote: Remote, trials: Sequence[Trial], seconds: float, _: int) -> list[Outcome]:
+        if len(given) == 2:
+            raise Enough
+        given.append(seconds)
+        return [Timed((10.0,) * 9, 1) for _ in trials]
+
+    monkeypatch.setattr("photic.tuning.tune.measure", raced)
+    target = target_named("c")
+    state = prepared(graph_of(shares(64, 96), {}), target)
+    with pytest.raises(Enough):
+        tune(state.program, target, Options(2 * 10.0 * DECIDING_SAMPLES, 0, (), Kept()))
+    assert given == [RACE_SECONDS, 10.0 * DECIDING_SAMPLES]
 
 
 @pytest.mark.parametrize("failing", [2, 99])
