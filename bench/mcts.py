@@ -8,8 +8,8 @@ the tree search raced against each other, with the spread of as many copies of o
 off.
 
 A candidate is measured once a workload, by its ratio to the first candidate in one race, whoever
-proposes it; ``--cache FOLDER`` keeps the times (remove it when the generated code changes). That a
-candidate is right is checked for winners only.
+proposes it; ``--cache FOLDER`` keeps the times (remove it when the generated code changes), and
+leaves tables for bench/mcts_replay.py there. That a candidate is right is checked for winners only.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from pathlib import Path
 import common
 import numpy as np
 from baselines import Blind, Mutation
+from ways import Options as Asked
+from ways import Way, write_table
 from workloads import WORKLOADS, Workload
 
 from photic.compiler.compile import prepared
@@ -88,9 +90,11 @@ class Run:
     best: Candidate
     best_seconds: float
     curve: list[float] = field(default_factory=list)
+    ways: dict[str, Way] = field(default_factory=dict)
 
     def learn(self, drawn: Drawn, seconds: float) -> None:
         self.proposer.learn(drawn, seconds)
+        self.ways[drawn.key] = Way(drawn.trail, drawn.predicted_seconds, seconds)
         if seconds < self.best_seconds:
             assert isinstance(drawn.made, Candidate)
             self.best, self.best_seconds = drawn.made, seconds
@@ -299,8 +303,12 @@ def measured(workload: Workload, folder: Path | None, options: Options) -> commo
     path = folder / f"{workload.name.replace(' ', '-')}.json" if folder is not None else None
     with Remote(target.worker) as remote:
         times = Times(work, target, remote, build(space, best_known), path)
-        draw = drawing_from(partial(build, space), target)
+        asked = Asked()
+        draw = drawing_from(lambda choose: build(space, asked.noting(choose)), target)
         runs = searched(times, draw, options.seeds, options.candidates)
+        if path is not None:
+            ways = {key: way for run in runs for key, way in run.ways.items()}
+            write_table(path.with_suffix(".table"), times.of(times.first), ways.values(), asked)
         return figure_of(workload.name, times, runs, options.repeats)
 
 

@@ -80,8 +80,7 @@ def clean_environment(keep: tuple[str, ...], **extra: str) -> dict[str, str]:
 
     Starting from few names keeps a user's variables from changing what is built.
     """
-    kept = {name: os.environ[name] for name in keep if name in os.environ}
-    return {**kept, **extra}
+    return {**{name: os.environ[name] for name in keep if name in os.environ}, **extra}
 
 
 def override_setting(name: str, text: str) -> None:

@@ -56,8 +56,8 @@ Precision = Annotated[
     typer.Option(
         callback=_one_of(*PRECISIONS),
         metavar="|".join(PRECISIONS),
-        help="bf16 rounds factors in calls of 16 tokens and more; int8 multiplies quantised "
-        "weights in integers; exact is float32 throughout.",
+        help="bf16 rounds factors in calls of 16 tokens and more; int8 and int16 multiply "
+        "quantised weights in integers; exact is float32 throughout.",
     ),
 ]
 OwnPrecision = Annotated[
@@ -67,7 +67,7 @@ OwnPrecision = Annotated[
         callback=_one_of(*PRECISIONS),
         metavar="|".join(PRECISIONS),
         help="bf16 rounds factors of products, of language models in calls of 16 tokens and more; "
-        "int8 multiplies quantised weights in integers; exact rounds nothing. Unless said, "
+        "int8 and int16 multiply quantised weights in integers; exact rounds nothing. Unless said, "
         "language models have bf16, others exact.",
     ),
 ]

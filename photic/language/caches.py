@@ -15,12 +15,15 @@ CACHES = ("float32", "float16", "bfloat16", "int8")
 DEFAULT_CACHE = "float32"
 AUTOMATIC = "auto"
 """As the precision of products says: float32 with ``"exact"``, else bfloat16."""
-PRECISIONS = ("bf16", "int8", "exact")
+PRECISIONS = ("bf16", "int8", "int16", "exact")
 """``"exact"``: float32 throughout. ``"bf16"``: both factors of a product of matrices are rounded to
-bfloat16 (half a unit is 2^-9 of a number), in calls of 16 tokens and more; sums stay float32.
-``"int8"``: what quantised weights are multiplied with is rounded to a 127th of the largest number
-of its 32, in all calls, and multiplied as integers; other products are as with ``"bf16"``."""
-DEFAULT_PRECISION, EXACT = "bf16", "exact"
+bfloat16 (half a unit is 2^-9 of a number); sums stay float32. ``"int8"``: what quantised weights
+are multiplied with is rounded to a 127th of the largest number of its 32, and multiplied as
+integers; other products are as with ``"bf16"``. ``"int16"``: as with ``"int8"``, in two bytes, to a
+32,258th. Calls of fewer than 16 tokens are as with ``"int16"`` where a processor multiplies bytes,
+whichever of these it is; elsewhere ``"bf16"`` rounds nothing in them."""
+DEFAULT_PRECISION, EXACT, FINE = "bf16", "exact", "int16"
+ROUNDED = ("bf16", "int8")  # in calls of many tokens; a few are better off with FINE
 
 
 def kept_as(cache: str, precision: str) -> str:

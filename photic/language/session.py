@@ -28,7 +28,9 @@ from photic.language.caches import (
     CACHES,
     DEFAULT_CACHE,
     DEFAULT_PRECISION,
+    FINE,
     PRECISIONS,
+    ROUNDED,
     kept_as,
     ring_rows,
 )
@@ -348,11 +350,10 @@ def open_session(
     ``seed``; what is found is kept. With 0 the program that was kept is taken. ``speculative``: how
     many tokens the session may draft at once, up to MOST_DRAFTED. ``cache``: what keys and values
     are kept as, one of ``CACHES``, or ``"auto"``: float32 with ``precision="exact"``, bfloat16
-    with another. ``precision``, one of ``PRECISIONS``: with ``"exact"`` all is float32, and how a
-    prompt is cut into calls changes no bit; with ``"bf16"`` both factors of a product of matrices
-    are rounded to bfloat16 in calls of MANY_TOKENS and more; with ``"int8"`` products with
-    quantised weights are made of integers. Raises BadArgument, and what ``pull``, ``open_model``,
-    ``read_config``, ``tokenizer_of_model`` and ``compile`` raise.
+    with another. ``precision``, one of ``PRECISIONS``, which say what each rounds: with ``"exact"``
+    all is float32, and how a prompt is cut into calls changes no bit; with others calls of
+    MANY_TOKENS and more have kernels of their own. Raises BadArgument, and what ``pull``,
+    ``open_model``, ``read_config``, ``tokenizer_of_model`` and ``compile`` raise.
     """
     if not 0 <= speculative <= MOST_DRAFTED:
         _refuse("speculative", speculative, f"0 to {MOST_DRAFTED}")
@@ -417,9 +418,12 @@ def compiled(
     """
     # The architecture and the compiler are of no use to a warm start.
     from photic.language.decoder import build
+    from photic.targets.registry import target_named
     from photic.tensor.compiling import compile
 
-    kept = kept_as(cache, precision)
+    kept, precisions = kept_as(cache, precision), [precision]
+    if precision in ROUNDED and target_named("").multiplies_bytes():
+        precisions = [FINE, precision]
     model = build(file, config, context, CHUNK_TOKENS, answers=answers, cache=kept)
     return compile(
         {"logits": model.logits},
@@ -427,7 +431,7 @@ def compiled(
         search=search,
         seed=seed,
         without=without,
-        precision=precision,
+        precision=precisions,
         # what is exact depends on how many tokens a call has as little as may be: all share kernels
         ranges={} if precision == "exact" else {"count": (MANY_TOKENS,)},
     )

@@ -34,8 +34,7 @@ def orders(
         layout = layouts.get(access.buffer.name, ROW_MAJOR)
         for axis in store.axes:
             costs[axis] += weight * _new_lines(access, layout, axis, tile)
-    found = sorted(store.axes, key=lambda one: -costs[one])
-    return list(dict.fromkeys([tuple(found), store.axes]))
+    return list(dict.fromkeys([tuple(sorted(store.axes, key=lambda x: -costs[x])), store.axes]))
 
 
 def _new_lines(access: Access, layout: Layout, axis: Var, tile: Mapping[Var, int]) -> float:

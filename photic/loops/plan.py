@@ -127,8 +127,7 @@ def values_to_stage(choice: Choice, machine: Machine) -> tuple[Expr, ...]:
     inner = parts_first([choice.store.value], lambda x: () if is_staged(x) else x.children, ())
     found = [one for one in inner if is_staged(one)]
     sizes = (dims.product(a.extent for a in x.free & bound) * x.dtype.bytes for x in found)
-    lanes_held = choice.width * choice.count
-    fits = sum(bounds(size)[1] for size in sizes) * lanes_held <= machine.cache_bytes
+    fits = sum(bounds(n)[1] for n in sizes) * choice.width * choice.count <= machine.cache_bytes
     return tuple(found) if fits and bounds(rows.extent)[1] >= STAGED_ROWS else ()
 
 
@@ -166,7 +165,9 @@ def _best_lanes(
     axes = (*store.axes, *form.bound(store))
     legal = [one for one in axes if _is_legal(store, one)]
     costs = {one: _cost(store, one, width, constants) for one in (None, *legal)}
-    best = sorted(costs, key=lambda one: (machine.special(store, one) is None, costs[one]))
+
+    special = {x: _register_tiles(store, x, width, constants, machine, is_alone)[1] for x in costs}
+    best = sorted(costs, key=lambda one: (not special[one], costs[one]))
     return store, scatter, width, best[:MOST_LANES]
 
 
@@ -337,9 +338,8 @@ def _layouts(
     for access, bound in form.loads_inside(store.value):
         axis = _cut_axis(access, lanes)
         if access.buffer.name in constants and axis is not None and bound:
-            inner = Var("lane", tile)
             whole = var("panel", bounds(lanes.extent)[1]) * tile + var("lane", tile)
             place = dims.substitute(access.index[axis], {lanes: whole})
-            if dims.mod(place, tile) == var(inner.name, tile):
+            if dims.mod(place, tile) == var("lane", tile):
                 found[access.buffer.name] = Layout(axis, tile)
     return found

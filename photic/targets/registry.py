@@ -78,7 +78,8 @@ class Target:
     ``worker`` names the module that runs trials in a process of its own, and behind a colon what
     its ``Worker`` is given; ``facts`` are a dataclass for people to read. ``devices`` are None of
     a target that has but one. ``key`` changes whenever code generated here would not fit another
-    machine of the same target.
+    machine of the same target. ``multiplies_bytes``: if a few rows of bytes times codes take less
+    time than numbers of float32 do.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Target:
     worker: str
     facts: Callable[[], object]
     devices: Devices | None = None
+    multiplies_bytes: Callable[[], bool] = lambda: False
 
 
 def target_named(text: str) -> Target:

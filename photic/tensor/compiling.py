@@ -38,7 +38,7 @@ def compile(
     search: float | None = None,
     seed: int = 0,
     without: Sequence[str] = (),
-    precision: str = "exact",
+    precision: str | Sequence[str] = "exact",
     ranges: Mapping[str, Sequence[int]] | None = None,
 ) -> Program:
     """Compile tensors to a program that returns them by name.
@@ -57,22 +57,23 @@ def compile(
     what it would be with all factors' absolute values. With ``"int8"``, where one operand is coded
     (a whole number of a byte times a scale, and a start, by blocks of 32 or 16 terms), the other is
     rounded to a 127th of the largest number of each block, and they are multiplied in integers: an
-    element of it moves by at most a 254th of that number. Other products are as with ``"bf16"``.
+    element of it moves by at most a 254th of that number. With ``"int16"`` it is rounded to two
+    bytes, and moves by at most a 64,516th. Other products are as with ``"bf16"``.
 
     ``ranges`` names symbolic sizes, and where ranges of them begin that get kernels of their own:
-    ``{"count": (2, 16)}`` makes some for 1, some for 2 to 15, and some for the rest. Raises
-    PhoticError.
+    ``{"count": (2, 16)}`` makes some for 1, some for 2 to 15, and some for the rest. ``precision``
+    may be a sequence then, none of it ``"exact"``: one for each range of one size, from its least
+    on. Raises PhoticError.
     """
     graph = graph_of(_named(outputs), updates or {})
     chosen = target_named(target)
     options = _options(search, seed, without)
-    if precision not in PRECISIONS:
-        expected = " or ".join(map(repr, PRECISIONS))
-        raise BadArgument(op="compile", argument="precision", given=precision, expected=expected)
-    if precision != "exact":
-        graph, chosen = rounded(graph, precision), narrowed(chosen)
-    state = prepared(graph, chosen)
-    state.program = by_ranges(state.program, ranges or {})
+    precisions = _precisions(precision)
+    if precisions != ("exact",):
+        chosen = narrowed(chosen)
+    states = [prepared(rounded(graph, one), chosen) for one in precisions]
+    state = states[-1]
+    state.program = by_ranges([one.program for one in states], ranges or {})
     tuned = tune(state.program, chosen, options)
     if tuned.seconds > 0:
         counts = (tuned.seconds, tuned.candidates, tuned.matches)
@@ -81,6 +82,16 @@ def compile(
     artifact = finished(state)
     artifact = replace(artifact, making=making_of(state, tuned, behind))
     return Program(artifact, chosen.load(chosen.build(artifact.source)))
+
+
+def _precisions(given: str | Sequence[str]) -> tuple[str, ...]:
+    """One for all sizes, or one for each range, checked."""
+    found = (given,) if isinstance(given, str) else tuple(given)
+    known = PRECISIONS if len(found) == 1 else [one for one in PRECISIONS if one != "exact"]
+    if not found or not all(one in known for one in found):
+        expected = " or ".join(map(repr, known))
+        raise BadArgument(op="compile", argument="precision", given=given, expected=expected)
+    return found
 
 
 def _options(search: float | None, seed: int, without: Sequence[str]) -> Options:

@@ -1,11 +1,12 @@
-"""Products with coded weights in integers: ``precision="int8"``.
+"""Products with coded weights in integers: ``precision="int8"`` and ``"int16"``.
 
 A coded weight is ``a * q + c`` where q is a whole number of a byte and a and c are the same for a
 block of terms: every quantised format is such a one, whatever its bits. The other operand is
 quantised on the way, ``x = s * p`` with p in -127 .. 127 and s a 127th of the largest |x| of a
 block. So a sum of products is, block by block, ``s * a * sum(p * q) + s * sum(p) * c``: the scales
 stand outside of a sum of integers, which is exact, and the sum of p is computed once for all
-weights. An element of x moves by at most half of s.
+weights. An element of x moves by at most half of s; with two ``planes`` of bytes, of which the
+second has what the first left over, by a 254th of that.
 
 That q is whole is proven from how it is computed, not told: ``whole`` gives its range.
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
@@ -28,6 +30,7 @@ from photic.tensor.tensor import Tensor
 
 BLOCKS = (32, 16)  # terms that share a scale, the longest that fits
 LARGEST = 127.0
+FINER = 2 * LARGEST  # a plane's steps than those of the one before
 CODES = 255  # the largest code; the least is 0
 BYTE_RANGE = {INT8: (-128.0, 127.0), UINT8: (0.0, 255.0)}
 
@@ -47,8 +50,11 @@ class _Coded:
     start: Tensor | None = None
 
 
-def in_integers(node: Node) -> Node | None:
-    """A sum of products over one axis with one coded operand, in integers; None if none is."""
+def in_integers(node: Node, planes: int = 1) -> Node | None:
+    """A sum of products over one axis with one coded operand, in integers; None if none is.
+
+    ``planes``: how many bytes stand for an element of the other.
+    """
     assert isinstance(node.attribute, Along)
     axis, (product,) = node.attribute.axis, node.operands
     for size in (one for one in BLOCKS if mod(product.shape[axis], one) == 0):
@@ -57,7 +63,7 @@ def in_integers(node: Node) -> Node | None:
             inner = _axis(weights, axis + 1)
             coded = _coded(weights, inner)
             if coded is not None and coded.range[1] - coded.range[0] <= CODES:
-                return _sum(coded, values, axis)
+                return _sum(coded, values, axis, planes)
     return None
 
 
@@ -211,18 +217,21 @@ def _number(value: Operand) -> float | None:
 # --- the sum ----------------------------------------------------------------------------------
 
 
-def _sum(coded: _Coded, values: Operand, axis: int) -> Node:
-    """The sum over blocks (``axis``) and their terms (the next axis)."""
-    codes, (quantised, scale, total) = _codes(coded), _quantised(values, axis)
-    product = Tensor(operand(graphs.binary("mul", _wide(quantised), _wide(codes))))
-    inner = Tensor(operand(graphs.reduce("sum", product.operand, axis + 1))).astype(FLOAT32)
-    result = inner * scale
-    if coded.scale is not None:
-        result = result * _of_block(coded.scale, axis + 1)
-    start = _start(coded)
-    if start is not None:
-        result = result + total * _of_block(start, axis + 1)
-    return graphs.reduce("sum", result.operand, axis)
+def _sum(coded: _Coded, values: Operand, axis: int, planes: int) -> Node:
+    """The sum over blocks (``axis``) and their terms (the next axis), one for each plane."""
+    codes, (parts, total) = _codes(coded), _quantised(values, axis, planes)
+    sums: list[Node] = []
+    for quantised, scale in parts:
+        product = Tensor(operand(graphs.binary("mul", _wide(quantised), _wide(codes))))
+        inner = Tensor(operand(graphs.reduce("sum", product.operand, axis + 1))).astype(FLOAT32)
+        result = inner * scale
+        if coded.scale is not None:
+            result = result * _of_block(coded.scale, axis + 1)
+        start = None if sums else _start(coded)
+        if start is not None:
+            result = result + total * _of_block(start, axis + 1)
+        sums.append(graphs.reduce("sum", result.operand, axis))
+    return reduce(lambda a, b: graphs.binary("add", operand(a), operand(b)), sums)
 
 
 def _wide(value: Operand) -> Operand:
@@ -255,8 +264,14 @@ def _of_block(value: Tensor, axis: int) -> Tensor:
     return Tensor(Operand(value.operand.node, composed(view, shape, index)))
 
 
-def _quantised(values: Operand, axis: int) -> tuple[Operand, Tensor, Tensor]:
-    """The values in bytes, seen as they were; their scales and the sums of each block of them."""
+def _quantised(
+    values: Operand, axis: int, planes: int
+) -> tuple[list[tuple[Operand, Tensor]], Tensor]:
+    """The values in bytes and their scales, by planes, and the sums of each block of values.
+
+    Each plane but the first has what the ones before left over, in steps as much smaller. All are
+    seen as the values were.
+    """
     terms = [axis, axis + 1]
     rows = [k for k in range(len(values.shape)) if _moves(values, _axis(values, k))]
     moving = [*(k for k in rows if k not in terms), *terms]
@@ -267,13 +282,20 @@ def _quantised(values: Operand, axis: int) -> tuple[Operand, Tensor, Tensor]:
     x = Tensor(Operand(values.node, View(shape, index)))
     most = x.abs().max(axis=-1)
     inverse = where(most == 0.0, 0.0, divide(LARGEST, most))
-    codes = (x * inverse[..., None]).round().astype(INT8)
-    scale = most * (1 / LARGEST)
-    total = codes.astype(FLOAT32).sum(axis=-1) * scale
+    left, scale, total = x * inverse[..., None], most * (1 / LARGEST), None
     outer: Shape = (*values.shape[: axis + 1], *values.shape[axis + 2 :])
-    left = [k - (k > axis) for k in moving[:-1]]
-    seen = [Tensor(_as_before(one, outer, left)) for one in (scale, total)]
-    return _as_before(codes, values.shape, moving), seen[0], seen[1]
+    kept = [k - (k > axis) for k in moving[:-1]]
+    parts: list[tuple[Operand, Tensor]] = []
+    for _ in range(planes):
+        whole = left.round()
+        codes = whole.astype(INT8)
+        parts.append(
+            (_as_before(codes, values.shape, moving), Tensor(_as_before(scale, outer, kept)))
+        )
+        total = _plus(total, codes.astype(FLOAT32).sum(axis=-1) * scale)
+        left, scale = (left - whole) * FINER, scale * (1 / FINER)
+    assert total is not None
+    return parts, Tensor(_as_before(total, outer, kept))
 
 
 def _as_before(value: Tensor, shape: Shape, moving: list[int]) -> Operand:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 
 from photic.forms.constants import evaluate_constants, replaced
 from photic.forms.eval import evaluate_operand
@@ -24,7 +25,8 @@ from photic.ir.view import View, axis_variables, is_identity
 from photic.targets.registry import Target
 from photic.tensor.integer_products import in_integers
 
-PRECISIONS = ("exact", "bf16", "int8")
+PRECISIONS = ("exact", "bf16", "int8", "int16")
+PLANES = {"int8": 1, "int16": 2}  # bytes of an element that is multiplied with codes
 TERMS = 32  # that a matrix instruction takes at once
 MANY_TERMS = 64  # enough that some may be left over
 LEAST_REUSE = 32  # of each element, or rounding costs more than it gains
@@ -40,13 +42,18 @@ def narrowed(target: Target) -> Target:
 
 
 def rounded(graph: Graph, precision: str = "bf16") -> Graph:
-    """The graph with the operands of products of matrices in bfloat16, or in integers."""
-    make = _with_integers if precision == "int8" else _with_rounded
+    """The graph with the operands of products of matrices in bfloat16, or in integers.
+
+    It is as it was with ``"exact"``.
+    """
+    if precision == "exact":
+        return graph
+    make = partial(_with_integers, PLANES[precision]) if precision in PLANES else _with_rounded
     return replaced(evaluate_constants(graph), {}, make)
 
 
-def _with_integers(node: Node) -> Node:
-    made = in_integers(node) if _is_product(node) else None
+def _with_integers(planes: int, node: Node) -> Node:
+    made = in_integers(node, planes) if _is_product(node) else None
     return _with_rounded(node) if made is None else made
 
 

@@ -4,7 +4,8 @@ Before: steps for any ``count`` in 1..128. With ``starts = (2, 16)`` after: step
 is the number 1 where it is, else steps for 2..15 where it is below 16, else steps for 16..128. What
 is chosen for one range, by facts or by the search, is none of the others' business.
 
-Promises the same results; buffers from outside are shared, temporary ones are named apart.
+Promises the same results; buffers from outside are shared, temporary ones are named apart. Ranges
+may have programs of their own, which then give the results of each.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from photic.base.errors import BadArgument
 from photic.ir import index as form
 from photic.ir.dim import Atom, Dim, Symbol, Var, substitute, symbol, var
 from photic.ir.dtype import BOOL
+from photic.ir.graph import Payload
 from photic.ir.index import Access, Buffer, Expr, Over, Store
 from photic.ir.program import (
     ROW_MAJOR,
@@ -31,44 +33,79 @@ from photic.ir.program import (
 from photic.loops.share import Functions
 
 
-def by_ranges(program: Program, starts: Mapping[str, Sequence[int]]) -> Program:
+def by_ranges(programs: Sequence[Program], starts: Mapping[str, Sequence[int]]) -> Program:
     """The program with kernels of their own from each start of a size on, and below the first.
 
-    BadArgument for a size that the program does not have and for starts outside its range.
+    ``programs``: one for all ranges, or with one size one for each, the smallest sizes' first; they
+    have the same inputs, outputs and states. BadArgument for a size that the program does not have,
+    for starts outside its range, and for another number of programs.
     """
-    for name, firsts in starts.items():
-        known = {one.name: one for one in program.sizes}
+    (first, *others), split = programs, [name for name, some in starts.items() if some]
+    if others and (len(split) != 1 or len(set(starts[split[0]])) != len(others)):
+        count = f"{len(programs)} of them for {dict(starts)}"
+        expected = "one, or one for each range of one size"
+        raise BadArgument(op="compile", argument="precision", given=count, expected=expected)
+    for name, some in starts.items():
+        known = {one.name: one for one in first.sizes}
         if name not in known:
             expected = f"one of {', '.join(known) or 'no sizes'}"
             raise BadArgument(op="compile", argument="ranges", given=name, expected=expected)
         size = known[name]
-        for first in firsts:
-            if not size.low < first <= size.high:
+        for start in some:
+            if not size.low < start <= size.high:
                 expected = f"{size.low + 1} to {size.high} for {name}"
-                raise BadArgument(op="compile", argument="ranges", given=first, expected=expected)
-        if firsts:
-            program = _split(program, size, sorted(set(firsts)))
-    return program
+                raise BadArgument(op="compile", argument="ranges", given=start, expected=expected)
+    for name in split:
+        firsts = sorted(set(starts[name]))
+        each = [first, *others] if others else [first] * (len(firsts) + 1)
+        first = _split(each, known[name], firsts)
+    return first
 
 
-def _split(program: Program, size: Symbol, starts: Sequence[int]) -> Program:
-    outside = {name: one for name, one in program.places.items() if one.role != "temporary"}
-    functions = Functions(frozenset(one.name for one in program.sizes))
+def _split(programs: Sequence[Program], size: Symbol, starts: Sequence[int]) -> Program:
+    last = programs[-1]
+    outside = {name: one for name, one in last.places.items() if one.role != "temporary"}
+    constants, functions = (
+        dict(last.constants),
+        Functions(frozenset(one.name for one in last.sizes)),
+    )
     steps: tuple[Step, ...] = ()
-    for low, end in [*pairwise([size.low, *starts, size.high + 1])][::-1]:
+    ranges = zip(pairwise([size.low, *starts, size.high + 1]), programs, strict=True)
+    for (low, end), program in [*ranges][::-1]:
         to = symbol(size.name, low, end - 1) if low < end - 1 else low
-        made = _Range(program, functions, size, to, f"_{size.name}{low}", outside)
+        mark = f"_{size.name}{low}"
+        same = _constants(program, outside, constants, mark)
+        made = _Range(program, functions, size, to, mark, outside, same)
         body = made.steps(program.steps)
         # small sizes first: of layouts for a constant the first that a kernel wants is taken
         steps = (*made.asked(end), Branch(made.condition, body, steps)) if steps else body
-    return replace(program, places=outside, functions=functions.table, steps=steps)
+    table = functions.table
+    return replace(last, places=outside, functions=table, steps=steps, constants=constants)
+
+
+def _constants(
+    program: Program, places: dict[str, Place], constants: dict[str, Payload], mark: str
+) -> dict[str, str]:
+    """The names that a program's constants have among all, to which new ones are added."""
+    names, known = dict[str, str](), {one.key: name for name, one in constants.items()}
+    for name, payload in program.constants.items():
+        if constants.get(name) == payload or payload.key not in known:
+            names[name] = name if constants.get(name) == payload else f"{name}{mark}"
+        else:
+            names[name] = known[payload.key]
+        if names[name] not in constants:
+            place, new = program.places[name], names[name]
+            constants[new] = payload
+            places[new] = replace(place, buffer=replace(place.buffer, name=new))
+    return names
 
 
 @dataclass(slots=True)
 class _Range:
     """The steps of one range of a size, in terms of the old ones.
 
-    ``functions`` and ``places`` grow; names of temporary buffers end in ``mark``.
+    ``functions`` and ``places`` grow; names of temporary buffers end in ``mark``, and those of
+    constants are what ``same`` tells.
     """
 
     program: Program
@@ -77,6 +114,7 @@ class _Range:
     to: Dim
     mark: str
     places: dict[str, Place]
+    same: Mapping[str, str]
 
     @property
     def condition(self) -> str:
@@ -112,7 +150,7 @@ class _Range:
         """A buffer's name in this range."""
         place = self.program.places[old]
         if place.role != "temporary":
-            return old
+            return self.same.get(old, old)
         new = f"{old}{self.mark}"
         self.places[new] = replace(place, buffer=replace(place.buffer, name=new))
         return new

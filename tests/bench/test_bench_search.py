@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 import photic as ph
-from photic.search.choosing import Choose
+from photic.search.choosing import Choose, randomly
 from photic.search.tree import Drawn
 from photic.targets.registry import target_named
 
 BENCH = Path(__file__).resolve().parents[2] / "bench"
-NAMES = ("common", "workloads", "baselines", "mcts", "ablation", "found")
+NAMES = ("common", "workloads", "baselines", "mcts", "ablation", "found", "ways", "mcts_replay")
 ROWS = 24
 # float32 sums of up to 64 products, shares and weighted means: a few units in the last place
 ROUNDING = 1e-5
@@ -130,6 +130,23 @@ def test_all_methods_share_what_was_measured(
     monkeypatch.setattr(mcts, "measure", lambda *_: pytest.fail("measured again"))
     again = mcts.measured(small, tmp_path, options)
     assert again["measured"] == first["measured"] and again["tree_ms"] == first["tree_ms"]
+    table = bench["ways"].Table(tmp_path / "small.table")
+    drawn = [table.draw(randomly(random.Random(seed))) for seed in range(20)]
+    assert {one.trail for one in drawn} <= table.ways.keys()
+    assert all(one.made == table.ways[one.trail].seconds for one in drawn)
+    replay = bench["mcts_replay"]
+    found = replay.area(table, replay.METHODS["tree"](random.Random(0)), 16)
+    least = min(table.first, *(one.seconds for one in table.ways.values()))
+    assert math.log(least) - ROUNDING <= found <= math.log(table.first) + ROUNDING
+
+
+def test_what_choices_explain_is_found_and_noise_is_not(bench: dict[str, ModuleType]) -> None:
+    rng = np.random.default_rng(0)
+    chosen = rng.integers(0, 2, (80, 6))
+    alike = 20.0 * np.array([[np.mean(a == b) for b in chosen] for a in chosen])
+    explained = bench["mcts_replay"].explained
+    assert explained(alike, chosen @ np.arange(6.0), 40) > 0.9
+    assert explained(alike, rng.normal(size=80), 40) < 0.2
 
 
 def test_an_ablation_leaves_out_one_topic_at_a_time(bench: dict[str, ModuleType]) -> None:

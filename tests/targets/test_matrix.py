@@ -5,6 +5,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
+from tensor.test_integer_products import weights
 
 import photic as ph
 from photic.forms.eval import Array
@@ -92,6 +93,21 @@ def test_weights_that_are_unpacked_for_tiles_lie_in_pairs_where_there_are_pairs(
         # each weight may be rounded to bfloat16
         limit = (HALF + SUMMING) * (np.abs(a).astype(np.float64) @ np.abs(b))
         assert (np.abs(called(program, x=a) - a @ b) <= limit).all()
+
+
+@needs_tiles
+@pytest.mark.parametrize("kind", ["Q4_1", "Q5_0", "Q4_K", "Q5_K", "Q6_K"])
+def test_weights_of_quantised_formats_are_unpacked_for_tiles(kind: str) -> None:
+    rng, count = np.random.default_rng(0), ph.dim("rows", 1, 200)
+    w, values = weights(kind, rng, 64)
+    x = ph.input("x", (count, w.shape[1]))
+    program = ph.compile(
+        ph.matmul(x, w.transpose()), search=0, ranges={"rows": (16,)}, precision="bf16"
+    )
+    assert uses_tiles(program)
+    a = drawn(rng, 130, values.shape[1]).astype(np.float32)
+    limit = (HALF + SUMMING) * (np.abs(a).astype(np.float64) @ np.abs(values.T))
+    assert (np.abs(called(program, x=a) - a @ values.T) <= limit).all()
 
 
 @needs_tiles

@@ -48,7 +48,7 @@ def test_every_size_gives_what_one_set_of_kernels_gives() -> None:
 def test_each_range_has_steps_of_its_own_and_states_are_shared() -> None:
     y, updates = model()
     state = prepared(graph_of({"y": y}, updates), target_named("c"))
-    program = by_ranges(state.program, STARTS)
+    program = by_ranges([state.program], STARTS)
     branches = [one for one in all_steps(program.steps) if isinstance(one, Branch)]
     assert len(branches) == 2
     kept = {name for name, one in program.places.items() if one.role != "temporary"}

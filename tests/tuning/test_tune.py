@@ -18,7 +18,7 @@ from photic.ir.program import Kernel
 from photic.loops.plan import best_known
 from photic.search.choosing import randomly, replaying
 from photic.search.space import build, space_of
-from photic.search.tree import Draw, Drawn
+from photic.search.tree import Draw, Drawn, Tree
 from photic.storage.making import Tried
 from photic.storage.record import Record
 from photic.storage.records import Records
@@ -54,14 +54,17 @@ class Enough(Exception):
     """Ends a search from inside a race."""
 
 
+@dataclass(slots=True)
 class Silent:
-    """Proposes nothing."""
+    """Proposes nothing; keeps what it was told."""
+
+    told: list[tuple[Drawn, float]] = field(default_factory=list)
 
     def propose(self, draw: Draw) -> Drawn | None:
         return None
 
     def learn(self, drawn: Drawn, seconds: float) -> None:
-        raise AssertionError("nothing was proposed")
+        self.told.append((drawn, seconds))
 
 
 @dataclass(slots=True)
@@ -109,7 +112,7 @@ def test_ranges_of_a_size_are_regions_of_their_own() -> None:
         count = ph.dim("count", 1, high)
         y = ph.input("x", (count, 64)) @ ph.input("w", (64, 32))
         program = prepared(graph_of({"y": y}, {}), target_named("c")).program
-        groups = partition(by_ranges(program, {"count": (16,)}))[1]
+        groups = partition(by_ranges([program], {"count": (16,)}))[1]
         return [one.text for one in groups if form.bound(one.work.stores[0])]
 
     few, many = texts(64)
@@ -128,6 +131,30 @@ def test_a_search_starts_at_what_won_at_other_sizes() -> None:
     records.known = {kin: Record(tuple(choices.items()), 1.0, (1.0,), 1, "by hand")}
     (winner,) = tuned(shares(48, 160), SECONDS, records).winners.values()
     assert len(winner.candidate.nests) == 1 and not winner.candidate.choices
+
+
+def test_who_proposes_is_told_of_the_record_that_a_search_begins_with() -> None:
+    choices, target, silent = one_kernel(shares(64, 96)), target_named("c"), Silent()
+    record = Record(tuple(choices.items()), 1.0, (1.0,), 1, "by hand")
+    state = prepared(graph_of(shares(64, 96), {}), target)
+    records = Kept()
+    options = Options(SECONDS, 0, (), records, lambda rng: silent)
+    tune(state.program, target, options)
+    assert silent.told == []  # kernels as written are no record
+    for key in dict.fromkeys(records.asked):  # of these sizes, and of its kin
+        records.known = {key: record}
+        silent.told.clear()
+        (winner,) = tune(state.program, target, options).winners.values()
+        assert [(dict(one.trail), seconds) for one, seconds in silent.told] == [
+            (choices, winner.seconds)
+        ]
+
+
+def test_what_a_tree_learnt_of_is_not_proposed() -> None:
+    known = Drawn((("a", "x"),), "x", 1.0, None)
+    tree = Tree(random.Random(0))
+    tree.learn(known, 1.0)
+    assert tree.propose(lambda choose: known) is None
 
 
 def test_what_other_sizes_know_is_not_used_unchecked() -> None:

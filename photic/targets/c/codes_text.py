@@ -16,42 +16,20 @@ from dataclasses import dataclass, field
 from photic.codegen.tile import print_tile
 from photic.codegen.words import Words, dim_text
 from photic.ir import index as form
-from photic.ir.dim import Atom, Dim, Var, bounds, coefficient_of, substitute, var
-from photic.ir.dtype import FLOAT32, INT8, INT32
-from photic.ir.index import Access, Buffer, Expr, Order, Store
+from photic.ir.dim import Atom, Dim, Var, bounds, substitute, var
+from photic.ir.dtype import FLOAT32, INT32
+from photic.ir.index import Access, Buffer, Store
 from photic.ir.nest import Lanes, Tile
 from photic.ir.program import ROW_MAJOR, Layout
-from photic.targets.c.codes import TERMS, Bytes, bytes_of
+from photic.targets.c.codes import Bytes
+from photic.targets.c.codes_sums import CodedSum, Layouts, coded_sum, is_guarded
 from photic.targets.c.matrix import outermost, place
-from photic.targets.c.matrix_units import ALIGNED, BLOCK, BYTES, SIDE, SUM_BYTES, TOTALS, units
+from photic.targets.c.matrix_units import ALIGNED, BLOCK, BYTES, SIDE, SUM_BYTES, units
 
 NAME = "tile_sums"  # of the memory in which sums wait for the rest of the tile
 VECTORS = 4  # of sums, which hold the lanes of one vector of bytes
 LANES = VECTORS * SIDE
-MOST_TERMS = 64  # of a block, which are all written out
 SYMBOLS = {"and": "&", "add": "+", "mul": "*", "less": "<"}
-
-Layouts = Mapping[Buffer, Layout]
-Values = tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Group:
-    """Four terms: where those of a row begin, and the codes."""
-
-    row: Access
-    codes: Bytes
-
-
-@dataclass(frozen=True, slots=True)
-class _Sum:
-    """A sum over blocks ``around`` one of products; its groups by the ``written`` axes' values."""
-
-    sum: Expr
-    inner: Expr
-    around: tuple[Var, ...]
-    written: tuple[Var, ...]
-    groups: Mapping[Values, list[_Group]]
 
 
 def few_rows(tile: Tile, layouts: Layouts, words: Words) -> bool:
@@ -63,175 +41,74 @@ def few_rows(tile: Tile, layouts: Layouts, words: Words) -> bool:
     is_small = len(rows) < 2 and all(isinstance(n, int) and n < SIDE for n in extents)
     if lanes.width != SIDE or not is_small:
         return False
-    sums = [_sum_of(one, lanes, layouts) for one in outermost(tile.store.value)]
+    sums = [coded_sum(one, lanes, layouts) for one in outermost(tile.store.value)]
     found = [one for one in sums if one is not None]
     if not found or len(found) < len(sums):
         return False
     nothing = {one.sum: form.number(0, FLOAT32) for one in found}
-    if _is_guarded(form.replaced(tile.store.value, nothing)):
+    if is_guarded(form.replaced(tile.store.value, nothing)):
         return False
     _print(tile, lanes, found, layouts, words)
     return True
 
 
-def _is_guarded(*values: Expr) -> bool:
-    return any(isinstance(one.attribute, Order) for one in form.walk(*values))
-
-
-def _reads(*values: Expr) -> bool:
-    """True if an index inside is read from data."""
-    attributes = (one.attribute for one in form.walk(*values))
-    return any(True for one in attributes for _ in form.data_in(form.dims_of(one)))
-
-
-# --- what fits ------------------------------------------------------------------------------
-
-
-def _sum_of(expr: Expr, lanes: Lanes, layouts: Layouts) -> _Sum | None:
-    """A float32 sum over blocks of what is made of one int32 sum each."""
-    around, body = form.reduction(expr)
-    inner = [one for one in outermost(body) if one.op == "sum" and one.dtype == INT32]
-    if expr.op != "sum" or expr.dtype != FLOAT32 or len(inner) != 1 or len(outermost(body)) > 1:
-        return None
-    orders = [one for one in form.walk(inner[0]) if isinstance(one.attribute, Order)]
-    written = tuple(axis for axis in around if any(axis in one.free for one in orders))
-    extents = [axis.extent for axis in (*form.reduction(inner[0])[0], *written)]
-    if not all(isinstance(one, int) for one in extents):
-        return None
-    if _is_guarded(form.replaced(body, {inner[0]: form.number(0, INT32)})):
-        return None
-    groups: dict[Values, list[_Group]] = {}
-    for values in _values_of(written):
-        one = form.substitute_expr(inner[0], dict(zip(written, values, strict=True)))
-        made = _groups(one, lanes, layouts)
-        if made is None:
-            return None
-        groups[values] = made
-    return _Sum(expr, inner[0], around, written, groups)
-
-
-def _values_of(axes: Sequence[Var]) -> list[Values]:
-    return list(itertools.product(*(range(bounds(axis.extent)[1]) for axis in axes)))
-
-
-def _groups(inner: Expr, lanes: Lanes, layouts: Layouts) -> list[_Group] | None:
-    """All terms of a block, in fours that lie side by side in a row."""
-    axes, body = form.reduction(inner)
-    points = _values_of(axes)
-    products = _added(body)
-    if len(points) * len(products) > MOST_TERMS:
-        return None
-    terms: list[tuple[Dim, Access, Expr]] = []
-    for values, product in itertools.product(points, products):
-        table: dict[Atom, Dim] = dict(zip(axes, values, strict=True))
-        pair = _row_and_code(form.substitute_expr(product, table), lanes)
-        if pair is None:
-            return None
-        terms.append((place(pair[0], layouts), *pair))
-    places = [one - terms[0][0] for one, *_ in terms]
-    by_place = {one: term for one, term in zip(places, terms, strict=True) if isinstance(one, int)}
-    order = sorted(by_place)
-    if len(order) < len(terms) or len(order) % TERMS or order[-1] - order[0] != len(order) - 1:
-        return None
-    found: list[_Group] = []
-    for start in order[::TERMS]:
-        four = [by_place[start + k] for k in range(TERMS)]
-        codes = bytes_of(tuple(code for *_, code in four))
-        if codes is None or not codes.is_byte or not _lies_well(codes, lanes, layouts):
-            return None
-        found.append(_Group(four[0][1], codes))
-    return found
-
-
-def _added(body: Expr) -> list[Expr]:
-    """What is added up in each step of a sum."""
-    if body.op != "add":
-        return [body]
-    return [term for child in body.children for term in _added(child)]
-
-
-def _row_and_code(product: Expr, lanes: Lanes) -> tuple[Access, Expr] | None:
-    """The load of signed bytes that is the same for all lanes, and the other factor."""
-    if product.op != "mul" or not all(one.op == "cast" for one in product.children):
-        return None
-    factors = [one.children[0] for one in product.children]
-    for row, code in (factors, factors[::-1]):
-        is_row = isinstance(row.attribute, Access) and row.dtype == INT8
-        if is_row and lanes.axis not in row.free and lanes.axis in code.free:
-            assert isinstance(row.attribute, Access)
-            return None if _is_guarded(code) or _reads(row, code) else (row.attribute, code)
-    return None
-
-
-def _lies_well(codes: Bytes, lanes: Lanes, layouts: Layouts) -> bool:
-    """True if all loads are of lanes side by side, and may be of more than there are."""
-    if not all(_lies_well(one, lanes, layouts) for one in codes.parts):
-        return False
-    return all(
-        coefficient_of(place(one, layouts), lanes.axis) == 1
-        and (lanes.valid is None or layouts.get(one.buffer, ROW_MAJOR).tile > 1)
-        for one in codes.places
-    )
-
-
-# --- how it is printed ----------------------------------------------------------------------
-
-
-def _print(tile: Tile, lanes: Lanes, found: list[_Sum], layouts: Layouts, words: Words) -> None:
-    """The sums, then what is left of the tile."""
-    rows, reads, known = tile.unrolled, dict[Expr, Expr](), dict(layouts)
+def _print(tile: Tile, lanes: Lanes, found: list[CodedSum], layouts: Layouts, words: Words) -> None:
+    """The sums, those with the same codes at once, then what is left of the tile."""
+    rows, known, sums = tile.unrolled, dict(layouts), dict[CodedSum, Buffer]()
     index = (var(rows[0].name, rows[0].extent) if rows else 0, var(lanes.axis.name, LANES))
     height = bounds(rows[0].extent)[1] if rows else 1
     for number, one in enumerate(found):
-        sums = Buffer(f"{NAME}{number}", (height, LANES), FLOAT32)
-        words.line(f"char {sums.name}[{height * LANES * SUM_BYTES}] {ALIGNED};")
-        known[sums] = ROW_MAJOR
+        sums[one] = Buffer(f"{NAME}{number}", (height, LANES), FLOAT32)
+        words.line(f"char {sums[one].name}[{height * LANES * SUM_BYTES}] {ALIGNED};")
+        known[sums[one]] = ROW_MAJOR
+    left = found
+    while left:
+        alike = {one: sums[one] for one in left if one.is_like(left[0])}
+        left = [one for one in left if one not in alike]
         with words.block(""):
-            _Block(tile, lanes, one, known, words).print(sums)
-        reads[one.sum] = form.load(sums, index)
+            _Blocks(tile, lanes, alike, known, words, height).print()
+    reads = {one.sum: form.load(sums[one], index) for one in found}
     value = form.replaced(tile.store.value, reads)
     store = Store(tile.store.buffer, tile.store.axes, tile.store.index, value)
     print_tile(Tile(store, rows, lanes, tile.inner), known, words)
 
 
 @dataclass(frozen=True, slots=True)
-class _Block:
-    """One sum: its loops over blocks, and what each block adds."""
+class _Blocks:
+    """Sums with the same codes and their totals: loops over blocks, and what each block adds."""
 
     tile: Tile
     lanes: Lanes
-    sum: _Sum
+    sums: Mapping[CodedSum, Buffer]
     layouts: dict[Buffer, Layout]
     words: Words
-
-    @property
-    def height(self) -> int:
-        """Rows."""
-        return bounds(self.tile.unrolled[0].extent)[1] if self.tile.unrolled else 1
+    height: int
 
     @property
     def places(self) -> list[tuple[int, int]]:
-        """Rows and vectors of the sums."""
+        """Rows and vectors of each of the sums."""
         return [(row, column) for row in range(self.height) for column in range(VECTORS)]
 
-    def print(self, sums: Buffer) -> None:
-        """All blocks, and the totals into ``sums``."""
+    @property
+    def like(self) -> CodedSum:
+        """One of the sums."""
+        return next(iter(self.sums))
+
+    def print(self) -> None:
+        """All blocks."""
         words, zero = self.words, self.words.call("splat", "f32", SIDE, "0")
         words.line(f"typedef int factors __attribute__((vector_size({LANES})));")
-        for name in (BLOCK, TOTALS):
-            words.line(f"char {name}[{self.height * LANES * SUM_BYTES}] {ALIGNED};")
-        for one in self.places:
-            words.line(words.call("store", "f32", SIDE, _at(TOTALS, one), zero) + ";")
-        self._blocks(self.sum.around, {})
-        for one in self.places:
-            total = words.call("load", "f32", SIDE, _at(TOTALS, one))
-            words.line(words.call("store", "f32", SIDE, _at(sums.name, one), total) + ";")
+        words.line(f"char {BLOCK}[{self.height * LANES * SUM_BYTES}] {ALIGNED};")
+        for totals in self.sums.values():
+            for one in self.places:
+                words.line(words.call("store", "f32", SIDE, _at(totals.name, one), zero) + ";")
+        self._blocks(self.like.around, {})
 
     def _blocks(self, axes: tuple[Var, ...], at: dict[Atom, Dim]) -> None:
         """Loops over some axes; of ``written`` ones each value stands for itself."""
         if not axes:
             self._block(at)
-        elif axes[0] in self.sum.written:
+        elif axes[0] in self.like.written:
             for value in range(bounds(axes[0].extent)[1]):
                 with self.words.block(""):
                     self._blocks(axes[1:], {**at, axes[0]: value})
@@ -242,24 +119,27 @@ class _Block:
     def _block(self, at: dict[Atom, Dim]) -> None:
         """The integer sums of a block, in the order of the lanes, and what becomes of them."""
         words, kind = self.words, self.words.type(INT32.short, SIDE)
-        values = tuple(bounds(at[axis])[0] for axis in self.sum.written)
+        values = tuple(bounds(at[axis])[0] for axis in self.like.written)
         zero = words.call("splat", INT32.short, SIDE, "0")
-        sums = {one: words.declare(kind, zero) for one in self.places}
+        sums = {
+            (one, *place): words.declare(kind, zero) for one in self.sums for place in self.places
+        }
         codes = _Codes(self.lanes, self.layouts, at, words)
-        for group in self.sum.groups[values]:
+        for number, group in enumerate(self.like.groups[values]):
             right = codes.emit(group.codes)
-            for row in range(self.height):
-                left = self._row(group.row, row, at)
+            for one, row in itertools.product(self.sums, range(self.height)):
+                left = self._row(one.groups[values][number].row, row, at)
                 for column in range(VECTORS):
-                    total = sums[row, column]
+                    total = sums[one, row, column]
                     text = f"{total}, (factors){right[column]}, (factors){left}"
                     words.line(f"{total} = {BYTES.instruction}({text});")
-        for row in range(self.height):
-            made = _in_order([sums[row, column] for column in range(VECTORS)], words)
-            for column, text in enumerate(made):
-                to = _at(BLOCK, (row, column))
-                words.line(words.call("store", INT32.short, SIDE, to, text) + ";")
-        self._add(at)
+        for one in self.sums:
+            for row in range(self.height):
+                made = _in_order([sums[one, row, column] for column in range(VECTORS)], words)
+                for column, text in enumerate(made):
+                    to = _at(BLOCK, (row, column))
+                    words.line(words.call("store", INT32.short, SIDE, to, text) + ";")
+            self._add(one, at)
 
     def _row(self, access: Access, row: int, at: dict[Atom, Dim]) -> str:
         """Four terms of a row, for all lanes."""
@@ -270,17 +150,14 @@ class _Block:
             self.words.type(INT32.short, SIDE), self.words.call("splat", INT32.short, SIDE, four)
         )
 
-    def _add(self, at: dict[Atom, Dim]) -> None:
+    def _add(self, one: CodedSum, at: dict[Atom, Dim]) -> None:
         """What becomes of a block's sums, added to the totals."""
         rows, lane = self.tile.unrolled, var(self.lanes.axis.name, LANES)
         index = (var(rows[0].name, rows[0].extent) if rows else 0, lane)
-        block = Buffer(BLOCK, (self.height, LANES), INT32)
-        totals = Buffer(TOTALS, (self.height, LANES), FLOAT32)
-        body = form.replaced(
-            form.reduction(self.sum.sum)[1], {self.sum.inner: form.load(block, index)}
-        )
+        block, totals = Buffer(BLOCK, (self.height, LANES), INT32), self.sums[one]
+        body = form.replaced(one.body, {one.inner: form.load(block, index)})
         total = form.binary("add", form.load(totals, index), form.substitute_expr(body, at))
-        layouts = {**self.layouts, block: ROW_MAJOR, totals: ROW_MAJOR}
+        layouts = {**self.layouts, block: ROW_MAJOR}
         whole = Lanes(self.lanes.axis, SIDE, VECTORS, self.lanes.valid, False)
         print_tile(
             Tile(Store(totals, (), index, total), rows, whole, frozenset()), layouts, self.words

@@ -15,7 +15,7 @@ from photic.loops.target import Machine
 from photic.targets.c.dialect import DIALECT
 from photic.targets.c.facts import facts, facts_key, tiles_granted
 from photic.targets.c.matrix import register_tile
-from photic.targets.c.matrix_units import units
+from photic.targets.c.matrix_units import BYTES, units
 from photic.targets.c.pool import Pool, pool
 from photic.targets.c.toolchain import build_kernels, load_library
 from photic.targets.registry import Target, Threads
@@ -66,4 +66,14 @@ def load(path: Path) -> Loaded:
 
 
 WORKER = "photic.targets.c.worker"
-TARGET = Target("c", DIALECT, machine, facts_key, build_kernels, load, WORKER, facts)
+TARGET = Target(
+    "c",
+    DIALECT,
+    machine,
+    facts_key,
+    build_kernels,
+    load,
+    WORKER,
+    facts,
+    multiplies_bytes=lambda: BYTES in units(),
+)
