@@ -153,7 +153,7 @@ def _is_worth(node: Node, fact: _Facts, uses: dict[Node, _Use]) -> bool:
         is_alone = node.dtype.kind == "int" or uses[node].inside_reduction in ("", node.op)
         return max(places, repeats) > 1 or not is_alone
     parts = [one.node for one in node.operands if isinstance(one.node.attribute, Along)]
-    if use.inside_reduction and len(parts) > 1 and node.dtype.kind == "float":
+    if uses[node].inside_reduction and len(parts) > 1 and node.dtype.kind == "float":
         return True  # rather than each of the reductions
     source = node.operands[0].dtype if node.op == "contiguous" else node.dtype
     # what widens a half takes more memory than the half
