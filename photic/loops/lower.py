@@ -14,11 +14,8 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from photic.forms.graph_names import sizes_of
-<<<<<<< HEAD
-from photic.forms.scatters import is_scatter
-=======
 from photic.forms.parts import is_short, split_parts
->>>>>>> a0ed2a455e0fb0061b55bd1aabbb62739888a738
+from photic.forms.scatters import is_scatter
 from photic.ir import graph as graphs
 from photic.ir import index as form
 from photic.ir.dim import (

@@ -28,11 +28,6 @@ from photic.ir.index import Access, Buffer, Expr, Store
 from photic.ir.program import Function, Layout
 from photic.ir.walk import parts_first
 from photic.loops.order import orders
-<<<<<<< HEAD
-from photic.loops.parts import is_short, split_parts
-=======
-from photic.loops.scatter import JOIN, Scatter, scatter_of
->>>>>>> a0ed2a455e0fb0061b55bd1aabbb62739888a738
 from photic.loops.target import Machine, Rows
 
 REDUCED_WEIGHT, ACROSS = 256, 80  # at most, of a load inside a reduction; of adding up lanes
@@ -319,20 +314,15 @@ def _register_tile(
     best = _most_reused(store, lanes, width, constants)
     if best is None:
         return count, ()
-<<<<<<< HEAD
-    most = min(WIDE_ROWS, max(1, (machine.vector_registers - count - SPARE_REGISTERS) // count))
+    beside = [(axis, size) for axis, size in between if axis != best]
+    each = count * math.prod(size for _, size in beside)
+    most = min(WIDE_ROWS, max(1, (machine.vector_registers - each - SPARE_REGISTERS) // each))
 
     def lacking(rows: int) -> int:
         left = dims.mod(-best.extent, rows)
         return left if isinstance(left, int) else WIDE_ROWS
 
-    return count, ((best, min(range(most, most // 2, -1), key=lacking)),)
-=======
-    beside = [(axis, size) for axis, size in between if axis != best]
-    each = count * math.prod(size for _, size in beside)
-    most = min(WIDE_ROWS, max(1, (machine.vector_registers - each - SPARE_REGISTERS) // each))
-    even = (rows for rows in range(most, most // 2, -1) if best.extent % rows == 0)
-    return count, ((best, next(even, most)), *beside)
+    return count, ((best, min(range(most, most // 2, -1), key=lacking)), *beside)
 
 
 def _between(store: Store, lanes: Var) -> Rows:
@@ -341,7 +331,6 @@ def _between(store: Store, lanes: Var) -> Rows:
     step = coefficient_of(target, lanes)
     found = [one for one in store.axes if coefficient_of(target, one) == 1 and one.extent == step]
     return tuple((one, step) for one in found if step in FILLED and isinstance(step, int))
->>>>>>> a0ed2a455e0fb0061b55bd1aabbb62739888a738
 
 
 def _reused(store: Store, lanes: Var | None) -> list[Var]:
