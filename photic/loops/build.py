@@ -216,9 +216,13 @@ def _rows(
     start = var(tiles.name, tiles.extent) * size
     made = put(store, axis, start + var(row.name, size))
     whole = _rows(made, others, (*unrolled, row) if size > 1 else unrolled, lanes)
-    left = Var(f"{axis.name}_r", axis.extent - start)
+    is_known = isinstance(axis.extent, int) and not few
+    left = Var(f"{axis.name}_r", mod(axis.extent, size) if is_known else axis.extent - start)
     single = put(store, axis, start + var(left.name, left.extent))
-    rest: tuple[Part, ...] = (Loop(left, "serial", _rows(single, others, unrolled, lanes)),)
+    unrolled = (*unrolled, left) if is_known and left.extent != 1 else unrolled
+    rest = _rows(single, others, unrolled, lanes)
+    if not is_known:
+        rest = (Loop(left, "serial", rest),)
     if few:
         tile = Tile(single, (left,), lanes, written_out(single.value))
         rest = (Fit(LEAST_ROWS, left.extent, (tile,), _few(single, left, few[0][1], lanes)),)

@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from photic.forms.graph_names import sizes_of
 from photic.forms.parts import is_short, split_parts
+from photic.forms.scatters import is_scatter
 from photic.ir import graph as graphs
 from photic.ir import index as form
 from photic.ir.dim import (
@@ -38,7 +39,6 @@ from photic.ir.program import ROW_MAJOR, Copy, Place, Program, Repeat, Role, Ste
 from photic.ir.view import Shape, is_identity
 from photic.ir.walk import parts_first
 from photic.loops.place import GIVEN, choose_stored, view_table
-from photic.loops.scatter import is_scatter
 from photic.loops.share import Functions, points_of, unlike
 
 DEVICE = "c:0"

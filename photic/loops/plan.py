@@ -19,17 +19,18 @@ from photic.forms.merged_axes import merged
 from photic.forms.parts import is_short, split_parts
 from photic.forms.places import place_of
 from photic.forms.rounding import is_widened, unrounded
+from photic.forms.scatters import JOIN, Scatter, scatter_of
 from photic.ir import dim as dims
 from photic.ir import index as form
 from photic.ir.dim import Data, Dim, FloorDiv, Mod, Var, bounds, coefficient_of, var, variables
+from photic.ir.dtype import BOOL
 from photic.ir.index import Access, Buffer, Expr, Store
 from photic.ir.program import Function, Layout
 from photic.ir.walk import parts_first
 from photic.loops.order import orders
-from photic.loops.scatter import JOIN, Scatter, scatter_of
 from photic.loops.target import Machine, Rows
 
-REDUCED_WEIGHT, ACROSS = 64, 80  # at most, of a load inside a reduction; of adding up lanes
+REDUCED_WEIGHT, ACROSS = 256, 80  # at most, of a load inside a reduction; of adding up lanes
 BROADCAST_COST = 0.25  # of a contiguous load
 EVERY_SECOND = 3.0  # two loads, and a shuffle of both
 WIDE_TILE = 4  # vectors side by side in a tile
@@ -111,7 +112,7 @@ def values_to_stage(choice: Choice, machine: Machine) -> tuple[Expr, ...]:
     """What is reduced and differs from lane to lane, but not from row to row of the tile.
 
     Only what may be computed at any place, and fits into a cache for all of a reduction. What is
-    widened is staged before it is, if the machine may be narrow.
+    widened is staged before it is, if the machine may be narrow. Conditions guard loads: they stay.
     """
     lanes, bound = choice.lanes, set(form.bound(choice.store))
     if len(choice.rows) != 1 or lanes is None or lanes not in choice.store.axes:
@@ -120,7 +121,7 @@ def values_to_stage(choice: Choice, machine: Machine) -> tuple[Expr, ...]:
 
     def is_staged(one: Expr) -> bool:
         is_common = lanes in one.free and rows not in one.free and not one.free.isdisjoint(bound)
-        is_common &= not (machine.narrow and is_widened(one))
+        is_common &= one.dtype != BOOL and not (machine.narrow and is_widened(one))
         parts = list(form.walk(one)) if is_common else []
         return bool(parts) and all(form.is_in_range(x) and x.op not in JOIN for x in parts)
 
@@ -316,8 +317,12 @@ def _register_tile(
     beside = [(axis, size) for axis, size in between if axis != best]
     each = count * math.prod(size for _, size in beside)
     most = min(WIDE_ROWS, max(1, (machine.vector_registers - each - SPARE_REGISTERS) // each))
-    even = (rows for rows in range(most, most // 2, -1) if best.extent % rows == 0)
-    return count, ((best, next(even, most)), *beside)
+
+    def lacking(rows: int) -> int:
+        left = dims.mod(-best.extent, rows)
+        return left if isinstance(left, int) else WIDE_ROWS
+
+    return count, ((best, min(range(most, most // 2, -1), key=lacking)), *beside)
 
 
 def _between(store: Store, lanes: Var) -> Rows:

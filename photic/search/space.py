@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from photic.forms.scatters import scatter_of
 from photic.ir import index as form
 from photic.ir.dim import Dim, Var, bounds, product, var
 from photic.ir.index import Access, Buffer, Expr, Store
@@ -22,7 +23,6 @@ from photic.loops.arrange import Arrangement, Leaf, Open, Plan, arrange
 from photic.loops.build import nest, parallel, serial, together, work
 from photic.loops.plan import Choice, Decide, best_known
 from photic.loops.plan import choose as choose_tile
-from photic.loops.scatter import scatter_of
 from photic.loops.statements import Region
 from photic.loops.target import Machine
 from photic.search.choosing import prefixed
