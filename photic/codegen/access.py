@@ -13,7 +13,7 @@ from functools import reduce
 from photic.codegen.frame import Frame, Point, Value
 from photic.codegen.words import Spelled, dim_text
 from photic.forms.layout import offset
-from photic.ir.dim import Dim, Var, data, substitute, var, variables
+from photic.ir.dim import Dim, Var, data, substitute, terms_of, var, variables
 from photic.ir.dtype import BOOL, INT64, DType
 from photic.ir.index import Access, Buffer, Expr, data_in
 
@@ -120,7 +120,7 @@ def load(frame: Frame, expr: Expr, access: Access) -> Value:
     def name(point: Point) -> str:
         if frame.is_vector(expr.free):
             return _vector_load(frame, access.buffer, place, point, allowed)
-        where, mask = _address(access.buffer, dim(frame, place, point)), allowed.name(point)
+        where, mask = _address(frame, access.buffer, place, point), allowed.name(point)
         text = frame.words.call("load", dtype.short, 1, where)
         if is_masked:
             mask = frame.call("any", "bool", mask)
@@ -130,8 +130,13 @@ def load(frame: Frame, expr: Expr, access: Access) -> Value:
     return frame.value(frame.in_order({*expr.free, *allowed.over}), dtype, name)
 
 
-def _address(buffer: Buffer, place: str) -> str:
-    return f"{buffer.name} + {place}*{buffer.dtype.bytes}"
+def _address(frame: Frame, buffer: Buffer, place: Dim, point: Point, lane: Dim = 0) -> str:
+    """Where a place lies; the number in it comes last: neighbours have the rest in common."""
+    known = terms_of(substitute(place, frame.table(point, lane)))
+    fixed = sum(number for atoms, number in known if not atoms)
+    rest = dim(frame, place - fixed, point, lane)
+    text = f"({rest} + {fixed}ll)" if fixed else rest
+    return f"{buffer.name} + {text}*{buffer.dtype.bytes}"
 
 
 def _vector_load(frame: Frame, buffer: Buffer, place: Dim, point: Point, allowed: Value) -> str:
@@ -147,7 +152,7 @@ def _vector_load(frame: Frame, buffer: Buffer, place: Dim, point: Point, allowed
         text = frame.call("gather", short, buffer.name, index, *some)
     else:
         op, apart = ("load", ()) if step == 1 else ("load_even", (dim_text(step),))
-        where = _address(buffer, dim(frame, place, point))
+        where = _address(frame, buffer, place, point)
         if is_masked or (valid and apart):
             text = frame.call(f"{op}_masked", short, where, *apart, *some)
         elif valid:
@@ -170,21 +175,21 @@ def store(frame: Frame, buffer: Buffer, index: tuple[Dim, ...], value: Value) ->
     for run in _side_by_side(frame, place, over):
         names, valid = [value.name(one) for one in run], frame.valid_at(run[0]) if vector else ""
         if vector and not run[1:] and frame.step(place) != 1:
-            where = _address(buffer, _at_each_lane(frame, place, run[0]))
+            where = _address(frame, buffer, place, run[0], var(LANE, frame.width))
             text = words.call("store", short, 1, where, f"{names[0]}[{LANE}]")
             words.line(f"{_each_lane(valid or frame.width)} {text};")
             continue
-        where = _address(buffer, dim(frame, place, run[0]))
+        where = _address(frame, buffer, place, run[0])
         names += filter(None, [dim_text(frame.step(place) or 0) if run[2:] else valid])
-        op = "store_part" if valid else STORES[len(run)]
+        op = STORES[len(run)] + ("_part" if valid else "")
         words.line(words.call(op, short, frame.width if vector else 1, where, *names) + ";")
 
 
 def _side_by_side(frame: Frame, place: Dim, over: tuple[Var, ...]) -> list[list[Point]]:
     """The points of a store: as many of ``STORES`` together as lie right behind each other."""
     runs, step = dict[Dim, list[Point]](), frame.step(place)
-    is_apart = frame.is_vector(over) and not frame.valid and step not in (None, 1)
-    most = (2 if step == 2 else 4) if is_apart else 1
+    is_apart = frame.is_vector(over) and step not in (None, 1)
+    most = 2 if is_apart and step == 2 else 4 if is_apart and not frame.valid else 1
     for one in frame.points(over):
         where = substitute(place, frame.table(one, 0))
         is_next = 0 < len(runs.get(where - 1, ())) < most

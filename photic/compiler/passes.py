@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from photic.codegen.clike import Source
 from photic.codegen.dialect import Addresses
@@ -16,13 +17,14 @@ from photic.compiler.source import rendered
 from photic.forms.constants import evaluate_constants
 from photic.forms.graph_check import check_graph
 from photic.forms.graph_text import print_graph
+from photic.forms.joined_program import joined_program
 from photic.forms.nest_text import print_nests
 from photic.forms.program_text import print_layouts, print_program
 from photic.forms.relaying import relaid
 from photic.ir.graph import Graph
 from photic.ir.nest import Nest
 from photic.ir.program import ROW_MAJOR, Kernel, Layout, Program, Repeat, Step, all_steps, mapped
-from photic.loops.build import nest
+from photic.loops.build import nest, together
 from photic.loops.lower import lower
 from photic.loops.plan import Choice, Decide, best_known, choose
 from photic.loops.target import Machine
@@ -160,6 +162,18 @@ def _arrange(state: Compilation) -> None:
     state.program = replace(program, steps=steps, functions=functions)
 
 
+def _join(state: Compilation) -> None:
+    """Kernels in a row as one, where each item needs only what it made itself."""
+    join = partial(together, machine=state.machine)
+    state.program, state.nests, members = joined_program(state.program, state.nests, join)
+    for name, parts in members.items():
+        known = [state.found.get(one, NOTHING_FOUND) for one in parts]
+        times = [one.seconds for one in known if one.seconds is not None]
+        rules = dict.fromkeys(rule for one in known for rule in one.rules)
+        measured = sum(times) if len(times) == len(parts) else None
+        state.found[name] = Found(measured, tuple(rules))
+
+
 def _place(state: Compilation) -> None:
     """The memory plan, and a slot for each buffer and each size that comes from outside."""
     program = state.program
@@ -205,7 +219,8 @@ PASSES: tuple[Pass, ...] = (
     Pass("combine", "", "program", "program", _combine, lambda s: print_program(s.program)),
     Pass("choose", "", "program", "choices", _choose, _choices_text),
     Pass("lay_out", "", "program choices", "program constants", _lay_out, _layouts_text),
-    Pass("arrange", "nests", "program choices constants", "program nests", _arrange, _nests_text),
+    Pass("arrange", "", "program choices constants", "program nests", _arrange, _nests_text),
+    Pass("join", "nests", "program nests", "program nests", _join, _nests_text),
     Pass("place", "", "program nests", "memory addresses", _place, lambda s: str(s.memory)),
     Pass("render", "source", "nests addresses", "sources text", _render, lambda s: s.text),
 )

@@ -6,18 +6,20 @@ i, outer ones parallel until every core has enough; where a tile does not fit, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import TypeAlias
 
+from photic.forms.joined_nests import Limits, joined
+from photic.forms.nest_parts import moved, put
+from photic.forms.parts import written_out
 from photic.forms.rounding import unrounded
 from photic.ir import index as form
-from photic.ir.dim import Dim, Var, bounds, mod, product, substitute, var
+from photic.ir.dim import Dim, Var, bounds, mod, product, var
 from photic.ir.index import Buffer, Expr, Store
 from photic.ir.nest import Fit, Lanes, Loop, LoopKind, Nest, Part, Tile
 from photic.ir.program import ROW_MAJOR, Function, Layout
-from photic.loops.parts import written_out
 from photic.loops.plan import GROUP_ROWS, MANY, MOST_GROUP_ROWS, STAGED_ROWS, Choice, staged_in
 from photic.loops.target import Machine, Rows
 
@@ -40,6 +42,15 @@ def nest(function: Function, choice: Choice, layouts: dict[str, Layout], machine
     flat = {one.name: one for one in (choice.store.buffer, *form.buffers_read(choice.store))}
     parameters = tuple(flat.get(one.name, one) for one in function.parameters)
     return Nest(function.name, parameters, lays, body, total, *scratch)
+
+
+def together(
+    nests: Sequence[Nest], private: Collection[str], machine: Machine
+) -> list[tuple[tuple[int, ...], Nest]]:
+    """Nests joined where that is right, with their numbers; not where cores share tiles."""
+    if machine.group > 1:
+        return [((number,), one) for number, one in enumerate(nests)]
+    return joined(nests, private, Limits(ENOUGH_ITEMS * machine.cores, machine.cache_bytes))
 
 
 def parallel(choice: Choice, machine: Machine) -> tuple[Part, ...]:
@@ -97,12 +108,6 @@ def _tiles_of(axis: Var, size: int) -> Var:
     return Var(f"{axis.name}_t", (axis.extent + size - 1) // size)
 
 
-def _put(store: Store, axis: Var, value: Dim) -> Store:
-    axes = tuple(one for one in store.axes if one != axis)
-    index = tuple(substitute(one, {axis: value}) for one in store.index)
-    return Store(store.buffer, axes, index, form.substitute_expr(store.value, {axis: value}))
-
-
 def _across(store: Store, choice: Choice, body: Body) -> tuple[Var, tuple[Part, ...]]:
     """The output variable across vectors: the loop over its tiles, and the parts inside.
 
@@ -119,7 +124,7 @@ def _across(store: Store, choice: Choice, body: Body) -> tuple[Var, tuple[Part, 
     def made(count: int, valid: Dim | None) -> tuple[Part, ...]:
         lane = Var(f"{axis.name}_v", choice.width * count)
         place = start + var(lane.name, lane.extent)
-        return body(_put(store, axis, place), place, Lanes(lane, choice.width, count, valid, False))
+        return body(put(store, axis, place), place, Lanes(lane, choice.width, count, valid, False))
 
     rest = made(-(-left // choice.width) or choice.count, axis.extent - start)
     return tiles, _fitted(axis.extent, start, size, made(choice.count, None), rest)
@@ -154,7 +159,7 @@ def _staged(
                 pair = Var(f"{axes[-1]}_u", 2)
                 around[-1] = _tiles_of(axes[-1], 2)
                 number = var(around[-1].name, around[-1].extent) * 2 + var(pair.name, 2)
-                kept, short = _put(kept, axes[-1], number), [*short, pair]
+                kept, short = put(kept, axes[-1], number), [*short, pair]
             tile = Tile(kept, tuple(short), across, frozenset())
             first += _serially(around, (tile,))
         changed = replace(inner, value=form.replaced(inner.value, reads))
@@ -209,11 +214,15 @@ def _rows(
     (axis, size), others = rows[0], rows[1:]
     tiles, row = _tiles_of(axis, size), Var(f"{axis.name}_u", size)
     start = var(tiles.name, tiles.extent) * size
-    made = _put(store, axis, start + var(row.name, size))
+    made = put(store, axis, start + var(row.name, size))
     whole = _rows(made, others, (*unrolled, row) if size > 1 else unrolled, lanes)
-    left = Var(f"{axis.name}_r", axis.extent - start)
-    single = _put(store, axis, start + var(left.name, left.extent))
-    rest: tuple[Part, ...] = (Loop(left, "serial", _rows(single, others, unrolled, lanes)),)
+    is_known = isinstance(axis.extent, int) and not few
+    left = Var(f"{axis.name}_r", mod(axis.extent, size) if is_known else axis.extent - start)
+    single = put(store, axis, start + var(left.name, left.extent))
+    unrolled = (*unrolled, left) if is_known and left.extent != 1 else unrolled
+    rest = _rows(single, others, unrolled, lanes)
+    if not is_known:
+        rest = (Loop(left, "serial", rest),)
     if few:
         tile = Tile(single, (left,), lanes, written_out(single.value))
         rest = (Fit(LEAST_ROWS, left.extent, (tile,), _few(single, left, few[0][1], lanes)),)
@@ -242,34 +251,10 @@ def _in_groups(parts: tuple[Part, ...], tiles: Var, count: int) -> tuple[Var, Pa
     """A loop over tiles as one over groups of them, and the loop over the tiles of a group."""
     groups, inner = _tiles_of(tiles, count), Var(f"{tiles.name}_g", count)
     place = var(groups.name, groups.extent) * count + var(inner.name, count)
-    moved = tuple(_moved(part, tiles, place) for part in parts)
+    body = tuple(moved(part, tiles, place) for part in parts)
     is_even = isinstance(tiles.extent, int) and tiles.extent % count == 0
-    body = moved if is_even else (Fit(place + 1, tiles.extent, moved, ()),)
+    body = body if is_even else (Fit(place + 1, tiles.extent, body, ()),)
     return groups, Loop(inner, "serial", body)
-
-
-def _moved(part: Part, axis: Var, value: Dim) -> Part:
-    """A part with a loop variable replaced."""
-    if isinstance(part, Tile):
-        lanes = part.lanes
-        if lanes is not None and lanes.valid is not None:
-            valid = substitute(lanes.valid, {axis: value})
-            lanes = Lanes(lanes.axis, lanes.width, lanes.count, valid, lanes.reduced)
-        store, unrolled = _put(part.store, axis, value), list[Var]()
-        for one in part.unrolled:
-            unrolled.append(Var(one.name, substitute(one.extent, {axis: value})))
-            store = _put(store, one, var(one.name, unrolled[-1].extent))
-        return Tile(store, tuple(unrolled), lanes, part.inner)
-    if isinstance(part, Loop):
-        inner = Var(part.axis.name, substitute(part.axis.extent, {axis: value}))
-        return Loop(inner, part.kind, tuple(_moved(one, axis, value) for one in part.body))
-    assert isinstance(part, Fit), "clips stand in no lone loop"
-    return Fit(
-        substitute(part.needed, {axis: value}),
-        substitute(part.available, {axis: value}),
-        tuple(_moved(one, axis, value) for one in part.whole),
-        tuple(_moved(one, axis, value) for one in part.rest),
-    )
 
 
 def work(store: Store) -> Dim:

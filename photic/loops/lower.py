@@ -8,14 +8,30 @@ kernels with the same meaning up to names share one function. Nothing here arran
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from photic.forms.graph_names import sizes_of
+from photic.forms.parts import is_short, split_parts
+from photic.forms.scatters import is_scatter
 from photic.ir import graph as graphs
 from photic.ir import index as form
-from photic.ir.dim import Dim, Symbol, bounds, substitute, symbol, var, variables
+from photic.ir.dim import (
+    Dim,
+    FloorDiv,
+    Mod,
+    Symbol,
+    at_most,
+    atoms,
+    bounds,
+    product,
+    substitute,
+    symbol,
+    var,
+    variables,
+)
 from photic.ir.dtype import BOOL, DType, accumulator
 from photic.ir.graph import Along, Graph, Item, Named, Node, Operand, Payload, Scan, operand
 from photic.ir.index import Buffer, Expr, Store
@@ -23,7 +39,6 @@ from photic.ir.program import ROW_MAJOR, Copy, Place, Program, Repeat, Role, Ste
 from photic.ir.view import Shape, is_identity
 from photic.ir.walk import parts_first
 from photic.loops.place import GIVEN, choose_stored, view_table
-from photic.loops.scatter import is_scatter
 from photic.loops.share import Functions, points_of, unlike
 
 DEVICE = "c:0"
@@ -224,10 +239,28 @@ def _is_plain(value: Operand) -> bool:
     return value.node.op not in GIVEN and is_identity(value.view, value.node.shape)
 
 
+def _is_rearranged(value: Operand) -> bool:
+    """True if a view moves elements, none of them twice, to where no long axis is divided."""
+    node, (axes, index) = value.node, points_of(value.shape)
+    is_more = not at_most(product(value.shape), product(node.shape))
+    if _is_plain(value) or value.view.bounds or is_more:
+        return False
+    table = view_table(value, index)
+    read = form.load(
+        Buffer("", node.shape, node.dtype), [substitute(x, table) for x in value.view.index]
+    )
+    parts = split_parts(Store(Buffer("", value.shape, node.dtype), axes, index, read))
+    divided = [one for dim in form.dims_in(parts.value) for one in atoms(dim)]
+    tops = [one.top for one in divided if isinstance(one, FloorDiv | Mod)]
+    return all(is_short(axis) for top in tops for axis in variables(top))
+
+
 def _works(low: _Lowering) -> tuple[list[_Work], list[Copy]]:
     """All works of the graph, and the copies into states that must run last."""
     graph = low.graph
-    pinned = {one.node for _, one in (*graph.outputs, *graph.updates)}
+    named = [one for _, one in (*graph.outputs, *graph.updates)]
+    uses = Counter(one.node for one in named)
+    pinned = {one.node for one in named if uses[one.node] > 1 or not _is_rearranged(one)}
     works = _body(low, list(graph.roots), pinned, _claims(low))
     for name, value in graph.outputs:
         if name_of("output", name) not in low.places:

@@ -82,7 +82,7 @@ def _decided(
             uses[root].places[root, tuple(points)] = root.shape
     stored: set[Node] = set()
     for node in reversed(order):
-        if node.op not in GIVEN and (node in pinned or _is_worth(node, uses[node], below[node])):
+        if node.op not in GIVEN and (node in pinned or _is_worth(node, below[node], uses)):
             stored.add(node)
         if node.op not in REGIONS:
             _pass_on(node, node in stored, uses)
@@ -146,24 +146,33 @@ def _loaded(node: Node, fixed: bool) -> _Facts:
     return _Facts(fixed, False, False, 0, False, leaves)
 
 
-def _is_worth(node: Node, use: _Use, fact: _Facts) -> bool:
+def _is_worth(node: Node, fact: _Facts, uses: dict[Node, _Use]) -> bool:
     """True if a node is stored though nothing else asks for it."""
-    places, repeats = len(use.places), _repeats(node, use)
+    places, repeats = len(uses[node].places), _repeats(node, uses[node])
     if isinstance(node.attribute, Along):
-        is_alone = node.dtype.kind == "int" or use.inside_reduction in ("", node.op)
+        is_alone = node.dtype.kind == "int" or uses[node].inside_reduction in ("", node.op)
         return max(places, repeats) > 1 or not is_alone
     parts = [one.node for one in node.operands if isinstance(one.node.attribute, Along)]
-    if use.inside_reduction and len(parts) > 1 and node.dtype.kind == "float":
+    if uses[node].inside_reduction and len(parts) > 1 and node.dtype.kind == "float":
         return True  # rather than each of the reductions
     source = node.operands[0].dtype if node.op == "contiguous" else node.dtype
     # what widens a half takes more memory than the half
     is_wide = is_wider(source, node.dtype) or (source.is_half and node.dtype.bytes > 2)
     if is_wide or ((fact.fixed or fact.positional or fact.pins) and not fact.costly):
         return False
-    if places > 1 and (fact.costly or len(fact.leaves) > 1):
+    is_costly = fact.costly or _is_instead(node, fact, uses)
+    if places > 1 and (is_costly or len(fact.leaves) > 1):
         return True
     is_long = fact.chain > 1 or node.dtype.is_half
-    return repeats > 1 if fact.costly else is_long and repeats > FEW_REPEATS
+    return repeats > 1 if is_costly else is_long and repeats > FEW_REPEATS
+
+
+def _is_instead(node: Node, fact: _Facts, uses: dict[Node, _Use]) -> bool:
+    """True if a reduction that nothing later reads need not be stored where this value is."""
+    (only, *others) = fact.leaves or (node,)
+    is_free = isinstance(only.attribute, Along) and only in uses and not uses[only].places
+    is_alike = node.shape == only.shape and node.dtype.bytes <= only.dtype.bytes
+    return not others and is_free and is_alike
 
 
 def _repeats(node: Node, use: _Use) -> float:

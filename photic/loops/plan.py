@@ -16,25 +16,27 @@ from itertools import chain
 from typing import TypeAlias
 
 from photic.forms.merged_axes import merged
+from photic.forms.parts import is_short, split_parts
 from photic.forms.places import place_of
 from photic.forms.rounding import is_widened, unrounded
+from photic.forms.scatters import JOIN, Scatter, scatter_of
 from photic.ir import dim as dims
 from photic.ir import index as form
 from photic.ir.dim import Data, Dim, FloorDiv, Mod, Var, bounds, coefficient_of, var, variables
+from photic.ir.dtype import BOOL
 from photic.ir.index import Access, Buffer, Expr, Store
 from photic.ir.program import Function, Layout
 from photic.ir.walk import parts_first
 from photic.loops.order import orders
-from photic.loops.parts import is_short, split_parts
-from photic.loops.scatter import JOIN, Scatter, scatter_of
 from photic.loops.target import Machine, Rows
 
-REDUCED_WEIGHT, ACROSS = 64, 80  # at most, of a load inside a reduction; of adding up lanes
+REDUCED_WEIGHT, ACROSS = 256, 80  # at most, of a load inside a reduction; of adding up lanes
 BROADCAST_COST = 0.25  # of a contiguous load
 EVERY_SECOND = 3.0  # two loads, and a shuffle of both
 WIDE_TILE = 4  # vectors side by side in a tile
 WIDE_ROWS = 8  # of a tile
 PAIR = 4  # rows and columns of a tile whose vectors run along a reduction
+FILLED = (2, 4)  # steps from lane to lane with whose vectors side by side stores are whole
 SPARE_REGISTERS = 3  # for operands and addresses
 MOST_LANES = 3  # variables that are tried across vectors, the best by their accesses
 PAGE_BYTES = 4096  # elements so far apart share places in caches, and none is fetched ahead
@@ -110,7 +112,7 @@ def values_to_stage(choice: Choice, machine: Machine) -> tuple[Expr, ...]:
     """What is reduced and differs from lane to lane, but not from row to row of the tile.
 
     Only what may be computed at any place, and fits into a cache for all of a reduction. What is
-    widened is staged before it is, if the machine may be narrow.
+    widened is staged before it is, if the machine may be narrow. Conditions guard loads: they stay.
     """
     lanes, bound = choice.lanes, set(form.bound(choice.store))
     if len(choice.rows) != 1 or lanes is None or lanes not in choice.store.axes:
@@ -119,7 +121,7 @@ def values_to_stage(choice: Choice, machine: Machine) -> tuple[Expr, ...]:
 
     def is_staged(one: Expr) -> bool:
         is_common = lanes in one.free and rows not in one.free and not one.free.isdisjoint(bound)
-        is_common &= not (machine.narrow and is_widened(one))
+        is_common &= one.dtype != BOOL and not (machine.narrow and is_widened(one))
         parts = list(form.walk(one)) if is_common else []
         return bool(parts) and all(form.is_in_range(x) and x.op not in JOIN for x in parts)
 
@@ -301,8 +303,9 @@ def _register_tile(
     if lanes is None:
         return 1, ()
     fitting = max(1, -(-bounds(lanes.extent)[1] // width))
+    between = _between(store, lanes)
     if not form.bound(store):
-        return min(WIDE_TILE, fitting), ()
+        return min(WIDE_TILE, fitting), between
     if lanes not in store.axes:
         rows = tuple((axis, PAIR) for axis in _reused(store, lanes)[-2:])
         return (1 if rows else min(WIDE_TILE, fitting)), rows
@@ -311,9 +314,23 @@ def _register_tile(
     best = _most_reused(store, lanes, width, constants)
     if best is None:
         return count, ()
-    most = min(WIDE_ROWS, max(1, (machine.vector_registers - count - SPARE_REGISTERS) // count))
-    even = (rows for rows in range(most, most // 2, -1) if best.extent % rows == 0)
-    return count, ((best, next(even, most)),)
+    beside = [(axis, size) for axis, size in between if axis != best]
+    each = count * math.prod(size for _, size in beside)
+    most = min(WIDE_ROWS, max(1, (machine.vector_registers - each - SPARE_REGISTERS) // each))
+
+    def lacking(rows: int) -> int:
+        left = dims.mod(-best.extent, rows)
+        return left if isinstance(left, int) else WIDE_ROWS
+
+    return count, ((best, min(range(most, most // 2, -1), key=lacking)), *beside)
+
+
+def _between(store: Store, lanes: Var) -> Rows:
+    """The axis whose places fill those between two lanes of what is stored."""
+    target = place_of(Access(store.buffer, store.index))
+    step = coefficient_of(target, lanes)
+    found = [one for one in store.axes if coefficient_of(target, one) == 1 and one.extent == step]
+    return tuple((one, step) for one in found if step in FILLED and isinstance(step, int))
 
 
 def _reused(store: Store, lanes: Var | None) -> list[Var]:

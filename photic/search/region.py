@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import combinations, permutations, product
 
+from photic.forms.parts import joined, split_parts
 from photic.forms.store_order import check_order
 from photic.ir import index as form
 from photic.ir.dim import Atom, Dim, Var, substitute, terms_of, var
 from photic.ir.dim import product as extent_of
 from photic.ir.index import Access, Expr, Over, Store
-from photic.loops.parts import joined, split_parts
 from photic.search.language import operations
 
 Known = tuple[int, Var]  # a variable of the store of this number

@@ -13,16 +13,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from photic.forms.scatters import scatter_of
 from photic.ir import index as form
 from photic.ir.dim import Dim, Var, bounds, product, var
 from photic.ir.index import Access, Buffer, Expr, Store
 from photic.ir.nest import Nest, Part, tiles
 from photic.ir.program import ROW_MAJOR, Function
 from photic.loops.arrange import Arrangement, Leaf, Open, Plan, arrange
-from photic.loops.build import nest, parallel, serial, work
+from photic.loops.build import nest, parallel, serial, together, work
 from photic.loops.plan import Choice, Decide, best_known
 from photic.loops.plan import choose as choose_tile
-from photic.loops.scatter import scatter_of
 from photic.loops.statements import Region
 from photic.loops.target import Machine
 from photic.search.choosing import prefixed
@@ -166,8 +166,10 @@ def _as_written(space: Space, choose: Decide) -> Candidate:
         nests.append(nest(function, choice, choice.layouts, space.machine))
         functions.append(function)
         choices.append(choice)
-    stored = [one for one in space.work.buffers if one.name in space.work.temporary]
-    return Candidate(tuple(nests), tuple(functions), tuple(stored), tuple(choices))
+    made = tuple(one for _, one in together(nests, space.work.temporary, space.machine))
+    given = {buffer.name for one in made for buffer in one.parameters}
+    stored = [one for one in space.work.buffers if one.name in space.work.temporary & given]
+    return Candidate(made, tuple(functions), tuple(stored), tuple(choices))
 
 
 def _opened(plan: Plan) -> list[Var]:

@@ -141,13 +141,13 @@ class Tree:
         return scores.index(max(scores))
 
     def learn(self, drawn: Drawn, seconds: float) -> None:
-        """Reward every choice on the way by the measured time."""
+        """Reward every choice on the way by the measured time; it is not proposed again."""
+        self.pool.seen.add(drawn.key)
         self.best_seconds = min(self.best_seconds, seconds)
-        if math.isfinite(seconds):
-            self.offs.append(seconds / drawn.predicted_seconds)
+        is_timed = math.isfinite(seconds)
+        self.offs += [seconds / drawn.predicted_seconds] * is_timed
         self._keep(drawn.trail, seconds)
-        reward = self.best_seconds / seconds if math.isfinite(seconds) else 0.0
-        self._reward(drawn.trail, True, reward)
+        self._reward(drawn.trail, True, self.best_seconds / seconds if is_timed else 0.0)
 
     def _reward(self, trail: Trail, is_measured: bool, reward: float) -> None:
         """Reward a way's choices; the tree grows by one, or by the whole way to something good."""

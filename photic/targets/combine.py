@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial, reduce
 
+from photic.forms.scatters import JOIN
 from photic.ir import index as form
 from photic.ir.dtype import accumulator
 from photic.ir.index import Store
 from photic.ir.program import Collective, Copy, Program, Step, mapped
-from photic.loops.scatter import JOIN
 from photic.loops.share import Functions, points_of
 
 

@@ -15,6 +15,7 @@ from photic.base.errors import BadArgument, ShapeMismatch
 from photic.forms import movement
 from photic.ir.dim import Dim, at_most, exact_div, floordiv, mod
 from photic.ir.dtype import BOOL, DType
+from photic.ir.graph import cast
 from photic.tensor.axes import as_integer
 from photic.tensor.kernel_windows import (
     CHANNEL_AXES,
@@ -29,7 +30,16 @@ from photic.tensor.kernel_windows import (
 from photic.tensor.padding import pad
 from photic.tensor.primitive import accumulated, apply, masked, reduced
 from photic.tensor.shapes import flip, moveaxis, moved, reshape, transpose
-from photic.tensor.tensor import Tensor, Value, expanded, in_dtype, joined_dtype, number, tensor
+from photic.tensor.tensor import (
+    Tensor,
+    Value,
+    expanded,
+    in_dtype,
+    joined_dtype,
+    number,
+    tensor,
+    whole,
+)
 
 
 def conv(
@@ -56,7 +66,7 @@ def conv(
     windows = windows_of(op, a.shape[lead + 1 :], w.shape[2:], stride, padding, dilation)
     seen = _for_outputs(op, windowed(a, windows, 0), lead, groups, w.shape[0])
     # channels are summed innermost: their weights may then lie side by side
-    kernel = moveaxis(w, 1, -1)
+    kernel = _laid(moveaxis(w, 1, -1))
     kernel = reshape(kernel, (w.shape[0], *(1,) * rank, *kernel.shape[1:]))
     seen = moveaxis(seen, lead + 1, -1)
     return _with_bias(op, _summed(apply("mul", seen, kernel), rank + 1), rank, rest, dtype)
@@ -115,7 +125,7 @@ def conv_transpose(
     product = apply(
         "mul",
         _by_turn(_for_outputs(op, _read_by_turns(a, axes), lead, groups, outputs), lead, rank),
-        _by_phase(kernel, axes),
+        _laid(_by_phase(kernel, axes)),
     )
     if any(one.dilation > 1 or mod(k, one.stride) != 0 for k, one in zip(w.shape[2:], axes)):
         whole = expanded(number(True, BOOL), (1, 1, *w.shape[2:]))
@@ -233,6 +243,12 @@ def _axes(op: str, x: Tensor, w: Tensor) -> tuple[int, int]:
     if rank < 1 or x.ndim < rank + 1 or 0 in w.shape[CHANNEL_AXES:]:
         raise ShapeMismatch(op=op, left=x.shape, right=w.shape)
     return x.ndim - rank - 1, rank
+
+
+def _laid(x: Tensor) -> Tensor:
+    """A constant in the order in which it is read, laid so once, when a program is compiled."""
+    is_constant = x.operand.node.op == "constant"
+    return whole(cast(x.operand, x.dtype)) if is_constant else x
 
 
 def _share(op: str, channels: Dim, groups: int) -> Dim:

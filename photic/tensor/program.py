@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import ctypes
 import math
-import mmap
 import os
 import threading
 import weakref
 from collections import deque
 from collections.abc import Collection, Mapping
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -31,6 +30,7 @@ from photic.targets.registry import Apart, Loaded, Threads
 from photic.tensor.apart import lent_inputs
 from photic.tensor.bound import Bound, Prepared, shared
 from photic.tensor.ports import Sizes, accept, address_of, fixed_shape, port_of
+from photic.tensor.recycled import Recycled, pages
 
 if TYPE_CHECKING:
     from photic.targets.arrays import DeviceArray, Lent
@@ -81,6 +81,7 @@ class Program:
         self._read = [(one.name, one.slot) for one in artifact.inputs if one.slot >= 0]
         self._states = {one.name: _zeros(one) for one in artifact.states}
         self._results = [(one, one.dtype.numpy, fixed_shape(one.shape)) for one in artifact.outputs]
+        self._recycled = [Recycled() for _ in artifact.outputs]
         self.report = _report(artifact)
         _stateful.add(self)
 
@@ -191,9 +192,9 @@ class Program:
 
     def _outputs(self, sizes: Sizes) -> dict[str, Array]:
         made: dict[str, Array] = {}
-        for one, dtype, fixed in self._results:
+        for (one, dtype, fixed), memory in zip(self._results, self._recycled, strict=True):
             shape = sizes.shape(one.shape) if fixed is None else fixed
-            made[one.name] = np.empty(shape, dtype)
+            made[one.name] = memory.empty(shape, dtype)
         return made
 
     def _run(
@@ -300,19 +301,8 @@ def _zeros(argument: Argument) -> Array:
     dtype = argument.dtype.numpy
     size = math.prod(shape) * dtype.itemsize
     try:
-        memory = _mapped(max(1, size))
+        memory = pages(max(1, size), "MADV_NOHUGEPAGE")
     except (OSError, ValueError, OverflowError):
         what = f"the state {argument.name!r}"
         raise TooLarge(what=what, given=size, expected="what memory is left") from None
     return np.frombuffer(memory, dtype, math.prod(shape)).reshape(shape)
-
-
-def _mapped(size: int) -> mmap.mmap:
-    """Zeroed pages, private to this process also after a fork."""
-    if not hasattr(mmap, "MAP_ANONYMOUS"):
-        return mmap.mmap(-1, size)
-    memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    if hasattr(mmap, "MADV_NOHUGEPAGE"):
-        with suppress(OSError):  # a kernel without huge pages
-            memory.madvise(mmap.MADV_NOHUGEPAGE)
-    return memory

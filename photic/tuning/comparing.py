@@ -9,11 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from photic.search.space import Candidate, most_bytes
 from photic.targets.measure import MARGIN, Outcome, Timed, Unmeasured, beats, ratio
 from photic.tuning import tried
 from photic.tuning.candidate import scratch_of
+from photic.tuning.trial import Source
 
 CLEARLY_LESS = 0.5  # of the memory of another candidate
 LEAST_BYTES = 1 << 16  # less memory stays in a near cache and does not matter
@@ -40,6 +42,17 @@ def seen(firsts: Sequence[Outcome], outcomes: Sequence[Outcome]) -> float:
         if isinstance(first, Timed) and isinstance(one, Timed):
             total += math.log(min(one.samples) / min(first.samples))
     return max(score(firsts, outcomes), math.exp(total / len(firsts)))
+
+
+def seconds_of(best: float, score: float, outcomes: Sequence[Outcome]) -> float | None:
+    """A candidate's time, by its ratio to the ``best`` seconds so far; None if it has none.
+
+    If the best so far did not run this time, the candidate's own times are known alone.
+    """
+    if math.isfinite(score):
+        return score * best
+    alone = [one.seconds for one in outcomes if isinstance(one, Timed)]
+    return fmean(alone) if len(alone) == len(outcomes) else None
 
 
 def wins(firsts: Sequence[Outcome], outcomes: Sequence[Outcome]) -> bool:
@@ -95,3 +108,46 @@ class Bar:
 FASTER = Bar(is_upheld, "", "it won, but not once more beside what the search began with")
 NO_SLOWER = Bar(is_near, "as fast as the best, with less memory", "less memory, but slower")
 AS_FAST = "another is as fast and needs less memory"
+
+Judge = Callable[[Source, Source | None, Bar], tuple[str, str]]  # None: what it began with
+
+
+def fastest(
+    order: Sequence[int], sources: Sequence[Source], verdicts: list[tuple[str, str]], judge: Judge
+) -> int | None:
+    """The first of those that won a race that is right and faster once more; notes the verdicts."""
+    for k in order:
+        verdicts[k] = judge(sources[k + 1], None, FASTER)
+        if verdicts[k][0] == tried.WON:
+            return k
+    return None
+
+
+def thriftier(
+    seconds: float,
+    sources: Sequence[Source],
+    scores: Sequence[float],
+    verdicts: list[tuple[str, str]],
+    times: list[float | None],
+    winner: int | None,
+    judge: Judge,
+) -> int | None:
+    """The winner, or who is as fast as the best and needs clearly less memory.
+
+    Its time counts as that of the best, from which it cannot be told apart; ``seconds`` are those
+    of the first source.
+    """
+    best = sources[0 if winner is None else winner + 1]
+    most = (1 + NEAR) * (1.0 if winner is None else scores[winner])
+    near = [k for k, one in enumerate(scores) if one <= most and verdicts[k][0] != tried.WRONG]
+    less = [k for k in near if is_thriftier(sources[k + 1].candidate, best.candidate)]
+    if not less:
+        return winner
+    found = min(less, key=lambda k: bytes_of(sources[k + 1].candidate))
+    verdicts[found] = judge(sources[found + 1], best, NO_SLOWER)
+    if verdicts[found][0] != tried.WON:
+        return winner
+    times[found] = seconds if winner is None else times[winner]
+    if winner is not None:
+        verdicts[winner] = tried.EVEN, AS_FAST
+    return found

@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from photic.forms.scatters import scatter_of
 from photic.ir import index as form
 from photic.ir.dim import Atom, Dim, Symbol, bounds, mul, product, symbols, var
 from photic.ir.program import Branch, Kernel, Program, Repeat, Step, all_steps, touched
-from photic.loops.scatter import scatter_of
 from photic.search.work import LARGE_BYTES, Work
 
 MOST_STORES = 12  # of a group: so many saturate in a moment

@@ -15,11 +15,11 @@ from photic.codegen.dialect import Dialect
 from photic.forms.candidate_check import Arrays, Meaning
 from photic.forms.layout import elements
 from photic.forms.relaying import relaid
+from photic.forms.scatters import scatter_of
 from photic.ir import index as form
 from photic.ir.dim import Atom, Dim, Symbol, substitute, symbols
 from photic.ir.index import Buffer, Store
 from photic.ir.program import Layout
-from photic.loops.scatter import scatter_of
 from photic.search.region import shared_axes
 from photic.search.space import Candidate
 from photic.search.work import Work

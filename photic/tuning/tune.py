@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from statistics import fmean, median
+from statistics import median
 
 from photic.base.trace import emit
 from photic.forms.candidate_check import Arrays, Known, Right, Sizes, Wrong, check, sizes_to_try
@@ -49,18 +49,7 @@ from photic.targets.process import Remote
 from photic.targets.registry import Target
 from photic.tuning import tried
 from photic.tuning.candidate import is_small
-from photic.tuning.comparing import (
-    AS_FAST,
-    FASTER,
-    NEAR,
-    NO_SLOWER,
-    Bar,
-    bytes_of,
-    is_open,
-    is_thriftier,
-    seen,
-    wins,
-)
+from photic.tuning.comparing import Bar, fastest, is_open, seconds_of, seen, thriftier, wins
 from photic.tuning.drawing import Proposer, drawing, tree_search
 from photic.tuning.growth import growth
 from photic.tuning.partition import Group, partition, symbols_of
@@ -85,9 +74,6 @@ MOST_CHECKS = 3  # sets of sizes at which a winner is checked
 RULES_SECONDS = 3.0  # past the search in which the rules behind winners are looked for
 GROWTH_SECONDS = 2.0  # past that in which the steps of the e-graphs are made again, to be shown
 EMPTY_TURNS = 3  # in which nothing new was proposed: the space is as good as exhausted
-
-
-Judge = Callable[[Source, Source | None, Bar], tuple[str, str]]  # None: what it began with
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +148,11 @@ class _Region:
     def name(self) -> str:
         """What events and candidates call it."""
         return self.key[:8]
+
+    @property
+    def kind(self) -> str:
+        """What the best computes."""
+        return self.choices.get("kernels", AS_WRITTEN)
 
     @property
     def priority(self) -> float:
@@ -313,6 +304,7 @@ def _turn(
         region.is_begun = True
         region.space = space_of(region.work, target.machine(), options.without)
         _begin(region, draw, remote, target, options)
+        _tell(region, draw)
     if not _fits(region.best):
         region.empty = EMPTY_TURNS
         return False
@@ -328,13 +320,15 @@ def _turn(
     sources = [source_of(one, region.work, target.dialect) for one in candidates]
     raced = list(_races(region, sources, remote, options.seed, deadline))
     firsts = [one[0] for one in raced]
-    _time(region, firsts)
+    if region.seconds is None:
+        _time(region, firsts)
+        _tell(region, draw)
     if region.seconds is None:
         region.again = drawn
         return False
     if not region.tried:
-        kind = region.choices.get("kernels", AS_WRITTEN)
-        first = (region.best, kind, region.seconds, (tried.FIRST, ""))
+        region.before = region.seconds
+        first = (region.best, region.kind, region.seconds, (tried.FIRST, ""))
         tried.tell(region.tried, region.name, time.monotonic() - began, [first])
     scores = [seen(firsts, [race[k] for race in raced]) for k in range(1, len(sources))]
     for k, (one, score) in enumerate(zip(drawn, scores, strict=True), 1):
@@ -342,24 +336,23 @@ def _turn(
             region.proposer.learn(one, score * region.seconds)
     outcomes = [[race[k] for race in raced] for k in range(1, len(sources))]
     verdicts = [tried.raced(*one) for one in zip(scores, outcomes, strict=True)]
-    times = [_seconds(region, *one) for one in zip(scores, outcomes, strict=True)]
+    times = [seconds_of(region.seconds, *one) for one in zip(scores, outcomes, strict=True)]
     start = source_of(region.start, region.work, target.dialect)
 
     def judge(source: Source, first: Source | None, bar: Bar) -> tuple[str, str]:
         return _judged(region, first or start, source, bar, remote, options.seed, deadline)
 
     order = sorted(range(len(drawn)), key=lambda k: scores[k])
-    winner = _fastest([k for k in order if wins(firsts, outcomes[k])], sources, verdicts, judge)
-    winner = _thrifty(region, sources, scores, verdicts, times, winner, judge)
+    winner = fastest([k for k in order if wins(firsts, outcomes[k])], sources, verdicts, judge)
+    winner = thriftier(region.seconds, sources, scores, verdicts, times, winner, judge)
     for one, verdict in zip(drawn, verdicts, strict=True):
         if verdict[0] == tried.WRONG:
             region.proposer.learn(one, math.inf)
     told = zip(made, [dict(one.trail)["kernels"] for one in drawn], times, verdicts, strict=True)
     tried.tell(region.tried, region.name, time.monotonic() - began, list(told))
     best = 1.0 if winner is None else scores[winner]
-    fresh = [k for k in order if drawn[k] not in again]
-    region.again = [drawn[k] for k in fresh if is_open(verdicts[k][0], scores[k] / best)]
-    region.again = region.again[:MOST_AGAIN]
+    left = [k for k in order if is_open(verdicts[k][0], scores[k] / best) and drawn[k] not in again]
+    region.again = [drawn[k] for k in left[:MOST_AGAIN]]
     if winner is None:
         return False
     region.best, region.choices = candidates[winner + 1], dict(drawn[winner].trail)
@@ -400,58 +393,6 @@ def _judged(
     return (tried.WON, bar.won) if kept else (tried.EVEN, bar.lost)
 
 
-def _fastest(
-    order: Sequence[int], sources: Sequence[Source], verdicts: list[tuple[str, str]], judge: Judge
-) -> int | None:
-    """The first of those that won a race that is right and faster once more; notes the verdicts."""
-    for k in order:
-        verdicts[k] = judge(sources[k + 1], None, FASTER)
-        if verdicts[k][0] == tried.WON:
-            return k
-    return None
-
-
-def _thrifty(
-    region: _Region,
-    sources: Sequence[Source],
-    scores: Sequence[float],
-    verdicts: list[tuple[str, str]],
-    times: list[float | None],
-    winner: int | None,
-    judge: Judge,
-) -> int | None:
-    """The winner, or who is as fast as the best and needs clearly less memory.
-
-    Its time counts as that of the best, from which it cannot be told apart.
-    """
-    best = sources[0 if winner is None else winner + 1]
-    most = (1 + NEAR) * (1.0 if winner is None else scores[winner])
-    near = [k for k, one in enumerate(scores) if one <= most and verdicts[k][0] != tried.WRONG]
-    less = [k for k in near if is_thriftier(sources[k + 1].candidate, best.candidate)]
-    if not less:
-        return winner
-    found = min(less, key=lambda k: bytes_of(sources[k + 1].candidate))
-    verdicts[found] = judge(sources[found + 1], best, NO_SLOWER)
-    if verdicts[found][0] != tried.WON:
-        return winner
-    times[found] = region.seconds if winner is None else times[winner]
-    if winner is not None:
-        verdicts[winner] = tried.EVEN, AS_FAST
-    return found
-
-
-def _seconds(region: _Region, score: float, outcomes: Sequence[Outcome]) -> float | None:
-    """A candidate's time, by its ratio to the best so far; None if it has none.
-
-    If the best so far did not run this time, the candidate's own times are known alone.
-    """
-    assert region.seconds is not None
-    if math.isfinite(score):
-        return score * region.seconds
-    alone = [one.seconds for one in outcomes if isinstance(one, Timed)]
-    return fmean(alone) if len(alone) == len(outcomes) else None
-
-
 def _begin(region: _Region, draw: Draw, remote: Remote, target: Target, options: Options) -> None:
     """Where a search starts that knows nothing of these sizes: at what won at others, if right.
 
@@ -471,6 +412,13 @@ def _begin(region: _Region, draw: Draw, remote: Remote, target: Target, options:
         if not _fits(region.best):
             adopt(region.proposer.propose(draw))
     region.start = region.best
+
+
+def _tell(region: _Region, draw: Draw) -> None:
+    """Tell who proposes of what a record knew, so that others like it are drawn."""
+    drawn = draw(replaying(region.choices, best_known)) if region.choices else None
+    if drawn is not None and region.seconds is not None:
+        region.proposer.learn(drawn, region.seconds)
 
 
 def _fits(candidate: Candidate) -> bool:
@@ -494,10 +442,8 @@ def _draw(region: _Region, target: Target) -> Draw:
 def _time(region: _Region, firsts: Sequence[Outcome]) -> None:
     """The seconds of the best so far, the mean of all points; the first time is the one kept."""
     times = [one.seconds for one in firsts if isinstance(one, Timed)]
-    if region.seconds is None and len(times) == len(firsts):
-        region.seconds = sum(times) / len(times)
-        region.samples = tuple(times)
-    region.before = region.before or region.seconds
+    if len(times) == len(firsts):
+        region.seconds, region.samples = sum(times) / len(times), tuple(times)
 
 
 def _is_right(region: _Region, source: Source, remote: Remote, seed: int) -> bool:

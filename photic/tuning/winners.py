@@ -12,7 +12,9 @@ from functools import partial
 
 from photic.base.trace import emit
 from photic.compiler.passes import Compilation, Found
+from photic.ir.dim import bounds
 from photic.ir.program import ROW_MAJOR, Kernel, Place, Step, all_steps, mapped
+from photic.loops.build import work
 from photic.loops.plan import best_known
 from photic.search.choosing import prefixed, replaying
 from photic.search.cost import seconds
@@ -89,10 +91,16 @@ def _replacements(
 
 
 def _found(winner: Winner, state: Compilation, number: int) -> Found:
-    """A kernel's part of the measured time of its group, by what was predicted."""
-    nests, machine = winner.candidate.nests, state.machine
-    share = seconds((nests[number],), machine) / seconds(nests, machine)
-    measured = None if winner.seconds is None else winner.seconds * share
+    """A kernel's part of the measured time of its group: by what was predicted, if nests are its.
+
+    Those of kernels as written may be joined; then by its operations.
+    """
+    made, machine = winner.candidate, state.machine
+    if made.choices:
+        costs = [float(bounds(work(one.stores[0]))[1]) for one in made.functions]
+    else:
+        costs = [seconds((one,), machine) for one in made.nests]
+    measured = None if winner.seconds is None else winner.seconds * costs[number] / sum(costs)
     return Found(measured, winner.rules)
 
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 from random import Random
 
 from photic.compiler.passes import Compilation
+from photic.forms.parts import is_short
 from photic.ir import index as form
 from photic.ir.dim import Var
 from photic.ir.index import Over
 from photic.ir.program import Layout
-from photic.loops.parts import is_short
 from photic.loops.plan import Choice, values_to_stage
 from photic.targets.registry import target_named
 

@@ -40,6 +40,22 @@ def test_the_last_tile_of_lanes_has_only_the_vectors_that_it_needs() -> None:
     assert found and {int(count) for count, _ in found} == {-(-(196 % tile) // width)}
 
 
+@pytest.mark.parametrize(("rows", "sizes"), [(14, [5, 4]), (17, [6, 5]), (7, [4, 3]), (3, [3])])
+def test_rows_left_over_are_a_tile(rows: int, sizes: list[int]) -> None:
+    y = ph.input("a", (rows, 61)) @ ph.constant(np.ones((61, 64), np.float32))
+    found = re.findall(r"tile \[a0_\w:(\d) vector a1_v:4x16\]", kernels(y)[0])
+    assert [int(one) for one in found] == sizes and "a0_r :" not in kernels(y)[0]
+
+
+@pytest.mark.parametrize("rows", [1, 3, 7, 13, 14, 17, 49, 51])
+def test_rows_left_over_are_computed_right(rows: int) -> None:
+    rng = np.random.default_rng(6)
+    a, b = rng.normal(size=(rows, 61)).astype("f"), rng.normal(size=(61, 80)).astype("f")
+    y = ph.input("a", a.shape) @ ph.constant(b)
+    got = ph.compile({"y": y}, search=0)(a=a)["y"]
+    np.testing.assert_allclose(got, a.astype("d") @ b, rtol=0, atol=SUMS)
+
+
 def first_layer() -> tuple[Tensor, np.ndarray]:
     """A convolution with stride 2 of few channels: vectors run along those of the result."""
     weights = np.random.default_rng(2).normal(size=(32, 3, 3, 3)).astype("f")

@@ -103,6 +103,12 @@ class Library:
         """Two vectors, lane after lane in turns, at an address."""
         self._run("store_pairs", dtype, lanes, a, b, to)
 
+    def store_pairs_part(
+        self, dtype: str, lanes: int, a: np.ndarray, b: np.ndarray, to: int, count: int
+    ) -> None:
+        """The same of the first lanes, so many."""
+        self._run("store_pairs_part", dtype, lanes, a, b, to, count)
+
     def store_fours(
         self, dtype: str, lanes: int, four: np.ndarray, step: int, to: np.ndarray
     ) -> None:
@@ -241,6 +247,9 @@ def _apart(dtype: str, lanes: int) -> tuple[str, set[tuple[str, str]]]:
     text = f"""void run_store_pairs_{name}(const char *a, const char *b, char *out) {{
     store_pairs_{name}(out, load_{name}(a), load_{name}(b));
 }}
+void run_store_pairs_part_{name}(const char *a, const char *b, char *out, long long n) {{
+    store_pairs_part_{name}(out, load_{name}(a), load_{name}(b), n);
+}}
 void run_store_fours_{name}(const char *a, char *out, long long step) {{
     const long long bytes = {lanes} * {_bytes(dtype)};
     store_fours_{name}(out, load_{name}(a), load_{name}(a + bytes),
@@ -260,6 +269,7 @@ void run_load_even_{name}(const char *a, const char *mask, char *out, long long 
             "load",
             "store",
             "store_pairs",
+            "store_pairs_part",
             "store_fours",
             "gather",
             "load_even",

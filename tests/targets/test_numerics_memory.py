@@ -106,6 +106,18 @@ def test_two_vectors_are_written_in_turns_and_nothing_behind_them(machine, dtype
 
 @MANY
 @pytest.mark.parametrize("dtype", EVERY)
+def test_the_first_lanes_of_two_vectors_are_written_in_turns(machine, dtype, lanes, fence):
+    first, second = stored_values(dtype, 2 * lanes).reshape(2, lanes)
+    for count in range(lanes + 1):
+        written = np.stack([first, second], -1)[:count]
+        before = ctypes.string_at(fence - 2 * first.nbytes, 2 * first.nbytes - written.nbytes)
+        machine.store_pairs_part(dtype, lanes, first, second, fence - written.nbytes, count)
+        after = ctypes.string_at(fence - 2 * first.nbytes, 2 * first.nbytes)
+        assert after == before + written.tobytes()
+
+
+@MANY
+@pytest.mark.parametrize("dtype", EVERY)
 @pytest.mark.parametrize("step", [4, 5, 49])
 def test_four_vectors_are_written_lane_by_lane_and_nothing_between_them(
     machine, dtype, lanes, step

@@ -18,7 +18,7 @@ from photic.ir.program import Kernel
 from photic.loops.plan import best_known
 from photic.search.choosing import randomly, replaying
 from photic.search.space import build, space_of
-from photic.search.tree import Draw, Drawn
+from photic.search.tree import Draw, Drawn, Tree
 from photic.storage.making import Tried
 from photic.storage.record import Record
 from photic.storage.records import Records
@@ -28,10 +28,11 @@ from photic.targets.registry import target_named
 from photic.tensor.compiling import graph_of
 from photic.tensor.ranges import by_ranges
 from photic.tuning.comparing import LEAST_BYTES, bytes_of, is_thriftier
-from photic.tuning.drawing import recording
+from photic.tuning.drawing import Proposer, recording, tree_search
 from photic.tuning.partition import partition
 from photic.tuning.tried import FIRST, WON
 from photic.tuning.tune import (
+    BATCH,
     DECIDING_SAMPLES,
     EMPTY_TURNS,
     RACE_SECONDS,
@@ -42,7 +43,7 @@ from photic.tuning.tune import (
 from photic.tuning.winners import apply_winners
 
 TRIES = 60
-MOMENT = 2.0  # for a turn or two where no race takes time
+LONG = 120.0  # never waited for: what is proposed ends before
 SECONDS = 5.0  # for the check and one race; nothing is proposed
 
 
@@ -54,14 +55,37 @@ class Enough(Exception):
     """Ends a search from inside a race."""
 
 
+@dataclass(slots=True)
 class Silent:
-    """Proposes nothing."""
+    """Proposes nothing; keeps what it was told."""
+
+    told: list[tuple[Drawn, float]] = field(default_factory=list)
 
     def propose(self, draw: Draw) -> Drawn | None:
         return None
 
     def learn(self, drawn: Drawn, seconds: float) -> None:
-        raise AssertionError("nothing was proposed")
+        self.told.append((drawn, seconds))
+
+
+@dataclass(slots=True)
+class Few:
+    """Proposes what another does, for some turns; then a search ends, however slow the machine."""
+
+    proposer: Proposer
+    left: int = 3 * BATCH
+
+    def propose(self, draw: Draw) -> Drawn | None:
+        self.left -= 1
+        return self.proposer.propose(draw) if self.left >= 0 else None
+
+    def learn(self, drawn: Drawn, seconds: float) -> None:
+        self.proposer.learn(drawn, seconds)
+
+
+def few(rng: random.Random) -> Few:
+    """The search's own proposals, a few of them."""
+    return Few(tree_search(rng))
 
 
 @dataclass(slots=True)
@@ -128,6 +152,30 @@ def test_a_search_starts_at_what_won_at_other_sizes() -> None:
     records.known = {kin: Record(tuple(choices.items()), 1.0, (1.0,), 1, "by hand")}
     (winner,) = tuned(shares(48, 160), SECONDS, records).winners.values()
     assert len(winner.candidate.nests) == 1 and not winner.candidate.choices
+
+
+def test_who_proposes_is_told_of_the_record_that_a_search_begins_with() -> None:
+    choices, target, silent = one_kernel(shares(64, 96)), target_named("c"), Silent()
+    record = Record(tuple(choices.items()), 1.0, (1.0,), 1, "by hand")
+    state = prepared(graph_of(shares(64, 96), {}), target)
+    records = Kept()
+    options = Options(SECONDS, 0, (), records, lambda rng: silent)
+    tune(state.program, target, options)
+    assert silent.told == []  # kernels as written are no record
+    for key in dict.fromkeys(records.asked):  # of these sizes, and of its kin
+        records.known = {key: record}
+        silent.told.clear()
+        (winner,) = tune(state.program, target, options).winners.values()
+        assert [(dict(one.trail), seconds) for one, seconds in silent.told] == [
+            (choices, winner.seconds)
+        ]
+
+
+def test_what_a_tree_learnt_of_is_not_proposed() -> None:
+    known = Drawn((("a", "x"),), "x", 1.0, None)
+    tree = Tree(random.Random(0))
+    tree.learn(known, 1.0)
+    assert tree.propose(lambda choose: known) is None
 
 
 def test_what_other_sizes_know_is_not_used_unchecked() -> None:
@@ -236,11 +284,11 @@ def test_of_what_is_as_fast_the_one_with_clearly_less_memory_wins(
 
     monkeypatch.setattr("photic.tuning.tune.measure", raced)
     target = target_named("c")
-    state = prepared(graph_of(weighted(256), {}), target)
-    (work,) = works_of(weighted(256))
+    state = prepared(graph_of(weighted(2048), {}), target)
+    (work,) = works_of(weighted(2048))
     written = build(space_of(work, target.machine(), ()), best_known)
     assert bytes_of(written) >= LEAST_BYTES
-    found = tune(state.program, target, Options(MOMENT, 0, (), Kept()))
+    found = tune(state.program, target, Options(LONG, 0, (), Kept(), few))
     (winner,) = found.winners.values()
     assert winner.seconds == 1.0
     verdicts = {one.verdict for one in found.tried}
@@ -304,7 +352,7 @@ def test_what_looked_faster_in_a_race_that_did_not_say_so_is_raced_once_more(
     monkeypatch.setattr("photic.tuning.tune.measure", raced)
     target = target_named("c")
     state = prepared(graph_of(shares(64, 96), {}), target)
-    tune(state.program, target, Options(SECONDS, 0, (), Kept()))
+    tune(state.program, target, Options(LONG, 0, (), Kept(), few))
     first, second, third, *_ = races
     assert second[1:3] == first[2:4] and not set(second[3:]) & set(first)
     assert not set(third) & {*first[1:], *second[1:3]}

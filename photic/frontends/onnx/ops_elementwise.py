@@ -10,6 +10,7 @@ import numpy as np
 from photic.frontends.onnx.call import Call, Op
 from photic.frontends.onnx.kinds import KIND
 from photic.frontends.onnx.value import Value, is_symbolic
+from photic.ir.graph import Payload
 from photic.tensor import (
     activations,
     arithmetic,
@@ -74,6 +75,11 @@ def _modulo(call: Call) -> Tensor:
 def _power(call: Call) -> Tensor:
     """A power in the dtype of the base."""
     base, exponent = pair(call)
+    is_one = all(one == 1 for one in exponent.shape) and exponent.ndim <= base.ndim
+    is_float = base.dtype.kind == exponent.dtype.kind == "float"
+    held = exponent.operand.node.attribute
+    if is_one and is_float and isinstance(held, Payload):  # a number: a square is a product
+        return powers.power(base, float(held.array.reshape(()).item())).astype(base.dtype)
     return powers.power(base, exponent).astype(base.dtype)
 
 

@@ -16,6 +16,7 @@ literals splat by a cast: `(f32x16)(1.0f)`.
     every dtype    load(p)  load_ahead(p)  store(p, v)  load_part(p, n)  store_part(p, v, n)
                    load_masked(p, mask, n)  load_even(p, step)  load_even_masked(p, step, mask, n)
                    store_pairs(p, a, b): a[0] b[0] a[1] b[1] and so on
+                   store_pairs_part(p, a, b, n): of the first n lanes only
                    store_fours(p, a, b, c, d, step): a[i] b[i] c[i] d[i] from element i*step on
                    zip_lower zip_upper (a, b): so of each 128 bits' lower or upper half
                    gather(base, i64 index, mask, n)  splat(scalar)

@@ -88,6 +88,11 @@ INLINE $T gather_$T(const void *base, i64x$L index, $B lanes, i64x1 n) {
     return cast_u8_$T(gather_u8x$L(base, index, lanes, n));
 }
 
+//: store_pairs_part : bool : many
+INLINE void store_pairs_part_$T(void *p, $T a, $T b, i64x1 n) {
+    store_pairs_part_u8x$L(p, cast_bool_u8x$L(a), cast_bool_u8x$L(b), n);
+}
+
 //: store_pairs : bool : many
 INLINE void store_pairs_$T(void *p, $T a, $T b) {
     store_pairs_u8x$L(p, cast_bool_u8x$L(a), cast_bool_u8x$L(b));
@@ -131,6 +136,18 @@ INLINE void store_pairs_$T(void *p, $T a, $T b) {
     typedef $E both __attribute__((ext_vector_type(2 * $L)));
     typedef both unaligned __attribute__((aligned(1), may_alias));
     *(unaligned *)p = __builtin_shufflevector(a, b, $PAIRS);
+}
+
+//: store_pairs_part : ALL : many
+INLINE void store_pairs_part_$T(void *p, $T a, $T b, i64x1 n) {
+    $T low = a, high = b;
+#pragma clang loop unroll(full)
+    for (int i = 0; i < $L / 2; i++) {
+        low[2 * i] = a[i], low[2 * i + 1] = b[i];
+        high[2 * i] = a[i + $L / 2], high[2 * i + 1] = b[i + $L / 2];
+    }
+    store_part_$T(p, low, 2 * n < $L ? 2 * n : $L);
+    store_part_$T((char *)p + sizeof(low), high, 2 * n > $L ? 2 * n - $L : 0);
 }
 
 // Pairs of lanes are put together first: 1 shuffle for each 2 elements, not one for each.

@@ -98,6 +98,20 @@ INLINE void store_pairs_$T(__global void *p, $T a, $T b) {
     }
 }
 
+//: store_pairs_part : bool : many
+INLINE void store_pairs_part_$T(__global void *p, $T a, $T b, i64x1 n) {
+    store_pairs_part_u8x$L(p, cast_bool_u8x$L(a), cast_bool_u8x$L(b), n);
+}
+
+//: store_pairs_part : ALL : many
+INLINE void store_pairs_part_$T(__global void *p, $T a, $T b, i64x1 n) {
+    for (int i = 0; i < $L; i++)
+        if (i < n) {
+            ((__global $E *)p)[2 * i] = a[i];
+            ((__global $E *)p)[2 * i + 1] = b[i];
+        }
+}
+
 //: store_fours : bool : many
 INLINE void store_fours_$T(__global void *p, $T a, $T b, $T c, $T d, i64x1 step) {
     store_fours_u8x$L(p, cast_bool_u8x$L(a), cast_bool_u8x$L(b), cast_bool_u8x$L(c),

@@ -418,3 +418,20 @@ def test_qnt_01_halves_are_divided_in_float32() -> None:
     assert y.tolist() == [1, -1]
     (shifted,) = one_node("QuantizeLinear", [f32(200, -20), np.float32(1), np.uint8(10)])
     assert shifted.tolist() == [210, 0]
+
+
+# --- Pow: exponents that are numbers --------------------------------------------------------
+
+
+@pytest.mark.parametrize("exponent", [2.0, 3.0, -1.0, 0.5, 1.5, 0.0])
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1)])
+def test_a_power_with_a_number_is_that_of_numpy(exponent: float, shape: tuple[int, ...]) -> None:
+    x = f32(0.0, -0.0, 1.5, 3.0, np.inf, np.nan)
+    held, result = np.full(shape, exponent, np.float32), onnx.ValueInfoProto(name="y")
+    inputs = [port("x", x.shape, onnx.TensorProto.FLOAT)]
+    graph = graph_proto([node("Pow", ["x", "e"], ["y"])], inputs, [result], e=held)
+    found = run(graph, x=x)[0]
+    with np.errstate(divide="ignore"):
+        expected = np.power(x, held)
+    np.testing.assert_allclose(found, expected, rtol=CLOSE)
+    assert found.shape == expected.shape

@@ -30,13 +30,13 @@ def split_parts(store: Store) -> Store:
 
 
 def _cuts(store: Store) -> dict[Var, set[int]]:
-    """The constants by which each variable is divided on its own."""
+    """The constants by which each variable is divided, alone or with a number added."""
     found: dict[Var, set[int]] = {}
     for dim in (*store.index, *form.dims_in(store.value)):
         for atom in dims.atoms(dim):
             if isinstance(atom, FloorDiv | Mod) and isinstance(atom.bottom, int):
-                match dims.terms_of(atom.top):
-                    case (((Var() as axis,), 1),):
+                match [one for one in dims.terms_of(atom.top) if one[0]]:
+                    case [((Var() as axis,), 1)]:
                         found.setdefault(axis, set()).add(atom.bottom)
     return found
 
