@@ -351,11 +351,12 @@ def test_what_looked_faster_in_a_race_that_did_not_say_so_is_raced_once_more(
 
     monkeypatch.setattr("photic.tuning.tune.measure", raced)
     target = target_named("c")
-    state = prepared(graph_of(shares(64, 96), {}), target)
+    product = ph.input("a", (64, 96)) @ ph.input("b", (96, 80))
+    state = prepared(graph_of({"y": product}, {}), target)
     tune(state.program, target, Options(LONG, 0, (), Kept(), few))
     first, second, third, *_ = races
     assert second[1:3] == first[2:4] and not set(second[3:]) & set(first)
-    assert not set(third) & {*first[1:], *second[1:3]}
+    assert not set(third) & {*first[2:], *second[1:3]}  # first[1] prints what the best does
 
 
 def test_the_e_graph_grows_to_what_the_search_counted() -> None:
