@@ -152,8 +152,9 @@ def _is_worth(node: Node, fact: _Facts, uses: dict[Node, _Use]) -> bool:
     if isinstance(node.attribute, Along):
         is_alone = node.dtype.kind == "int" or uses[node].inside_reduction in ("", node.op)
         return max(places, repeats) > 1 or not is_alone
-    parts = [one.node for one in node.operands if isinstance(one.node.attribute, Along)]
-    if uses[node].inside_reduction and len(parts) > 1 and node.dtype.kind == "float":
+    parts = [one.node for one in node.operands if one.node.shape == node.shape]
+    sums = sum(isinstance(one.attribute, Along) for one in parts)
+    if uses[node].inside_reduction and sums > 1 and node.dtype.kind == "float":
         return True  # rather than each of the reductions
     source = node.operands[0].dtype if node.op == "contiguous" else node.dtype
     # what widens a half takes more memory than the half

@@ -126,7 +126,7 @@ def test_an_unknown_precision_of_a_model_is_a_usage_error(command: str, product:
     output = ["-o", str(product.with_suffix(".photic"))] if command == "compile" else []
     result = runner.invoke(app, [command, str(product), *output, "--precision", "int4"])
     assert result.exit_code == USAGE
-    assert "'int4'; known: bf16, int8, exact" in " ".join(result.stderr.split())
+    assert "'int4'; known: bf16, int8, int16, exact" in " ".join(result.stderr.split())
 
 
 # --- inputs that are known when a model is compiled -----------------------------------------

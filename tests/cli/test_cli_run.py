@@ -89,7 +89,10 @@ def test_unless_told_the_cache_is_as_precise_as_products(monkeypatch: pytest.Mon
 @pytest.mark.parametrize("command", ["run m Why?", "chat m", "bench-llm m", "tune m"])
 @pytest.mark.parametrize(
     ("option", "known"),
-    [("--cache", "auto, float32, float16, bfloat16, int8"), ("--precision", "bf16, int8, exact")],
+    [
+        ("--cache", "auto, float32, float16, bfloat16, int8"),
+        ("--precision", "bf16, int8, int16, exact"),
+    ],
 )
 def test_an_unknown_rounding_is_a_usage_error_that_names_the_known(
     command: str, option: str, known: str

@@ -57,7 +57,7 @@ def test_a_session_refuses_another_kind_of_cache(tmp_path: Path) -> None:
 
 
 def test_a_session_refuses_another_precision_before_it_looks_for_the_model(tmp_path: Path) -> None:
-    with pytest.raises(BadArgument, match="precision is int4, expected bf16, int8, exact"):
+    with pytest.raises(BadArgument, match="precision is int4, expected bf16, int8, int16, exact"):
         opened(tmp_path / "none.gguf", precision="int4")
 
 

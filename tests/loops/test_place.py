@@ -39,3 +39,16 @@ def test_a_sum_that_is_read_elsewhere_too_is_stored_itself() -> None:
     windows = ph.conv(value, ones(16, 1, 3, 3), stride=2, groups=16)
     first, *_, last = nests(windows + product[:, :, 1::2, 1::2][:, :, :15, :15])
     assert "less_than" not in first and "less_than" in last
+
+
+def test_a_sum_of_sums_in_another_reduction_is_stored_instead_of_each() -> None:
+    x = ph.input("x", (24, 32))
+    first, second = nests(ph.max(x.sum(axis=1) + (x * x).sum(axis=1), axis=0))
+    assert first.count("sum") == 2 and "sum" not in second
+
+
+def test_what_is_larger_than_its_sums_is_not_stored_instead_of_them() -> None:
+    x, y = ph.input("x", (24, 32)), ph.input("y", (40, 32))
+    pairs = x.sum(axis=1)[:, None] + y.sum(axis=1)[None, :]
+    made = finished(prepared(graph_of({"y": ph.max(pairs, axis=0)}, {}), target_named("c")))
+    assert made.arena_bytes < 24 * 40 * 4

@@ -290,8 +290,7 @@ sum [row_v:2x16]
 serial block_o : 24
   serial element : 16
     high [row_v:2x16]
-  serial half_r : 2
-    products [row_v:2x16]
+  products [half_r:2 row_v:2x16]
   both [row_v:2x16]
   serial half : 2
     x [element:1x16]
@@ -305,8 +304,7 @@ parallel row_o : 2
   serial block_o : 24
     serial element : 16
       high [row_i_v:1x16]
-    serial half_r : 2
-      products [row_i_v:1x16]
+    products [half_r:2 row_i_v:1x16]
     both [row_i_v:1x16]
     sum [row_i_v:1x16]
 """
