@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import TypeAlias
 
 from photic.forms.layout import offset
 from photic.ir import index as form
@@ -42,6 +43,9 @@ from photic.targets.c.matrix_units import SIDE, Unit, units
 MANY_TERMS = 64  # enough that some may be left over
 MOST_ROWS = 128  # of a register tile
 MOST_VECTORS, BLOCK_BYTES = 4, 1 << 20  # side by side; what may lie interleaved on a thread's stack
+
+
+Extents: TypeAlias = Mapping[Dim, Dim]  # of indices of which one is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,27 +116,29 @@ def _size(extent: Dim) -> int:
     return min(MOST_ROWS, bounds(extent)[1] // SIDE * SIDE)
 
 
-def _product(expr: Expr, lanes: Var) -> Product | None:
+def _product(expr: Expr, lanes: Var, known: Extents) -> Product | None:
     """A sum as one of products that an instruction does, one factor the same for all lanes."""
     axes, body = form.reduction(expr)
     if expr.op != "sum":
         return None
     inner = [one for one in outermost(body) if one.op == "sum" and one.dtype == INT32]
     if len(inner) == 1 and body != inner[0] and expr.dtype == FLOAT32:
-        return _sum_of(expr, inner[0], tuple(axes), lanes)
-    return _sum_of(expr, expr, (), lanes)
+        return _sum_of(expr, inner[0], tuple(axes), lanes, known)
+    return _sum_of(expr, expr, (), lanes, known)
 
 
-def _sum_of(expr: Expr, inner: Expr, around: tuple[Var, ...], lanes: Var) -> Product | None:
+def _sum_of(
+    expr: Expr, inner: Expr, around: tuple[Var, ...], lanes: Var, known: Extents
+) -> Product | None:
     axes, body = form.reduction(inner)
     loads = [_widened(one) for one in body.children] if body.op == "mul" else []
     kinds = [one.dtype for one in loads if one is not None]
     fitting = (one for one in units() if kinds in (list(one.factors), list(one.factors)[::-1]))
-    known = next(fitting, None)
-    if known is None:
+    unit = next(fitting, None)
+    if unit is None:
         return None
     terms = product_of(axis.extent for axis in axes)
-    is_even = mod(terms, known.at_once) == 0 and isinstance(terms, int)
+    is_even = mod(terms, unit.at_once) == 0 and isinstance(terms, int)
     is_long = len(axes) == 1 and bounds(terms)[1] >= MANY_TERMS and not around
     across = [one is not None and lanes in one.free for one in loads]
     every = bounds(terms * product_of(axis.extent for axis in around))[1]
@@ -142,15 +148,19 @@ def _sum_of(expr: Expr, inner: Expr, around: tuple[Var, ...], lanes: Var) -> Pro
     row, column = (loads[across.index(one)] for one in (False, True))
     assert row is not None and column is not None
     assert isinstance(row.attribute, Access) and isinstance(column.attribute, Access)
-    is_safe = all(map(_is_in_range, (row.attribute, column.attribute)))
-    return Product(
-        expr, inner, around, axes, terms, row.attribute, column.attribute, is_safe, known
+    is_safe = all(_is_in_range(one, known) for one in (row.attribute, column.attribute))
+    return Product(expr, inner, around, axes, terms, row.attribute, column.attribute, is_safe, unit)
+
+
+def _is_in_range(access: Access, known: Extents) -> bool:
+    """True if every index is provably inside, also where one variable ends where another says.
+
+    Of a ``known`` index it is told below what it is.
+    """
+    return all(
+        (index in known and at_most(known[index], extent)) or _is_within(index, extent)
+        for index, extent in zip(access.index, access.buffer.shape, strict=True)
     )
-
-
-def _is_in_range(access: Access) -> bool:
-    """True if every index is provably inside, also where one variable ends where another says."""
-    return all(map(_is_within, access.index, access.buffer.shape))
 
 
 def _is_within(index: Dim, extent: Dim) -> bool:
@@ -184,7 +194,8 @@ def products(store: Store, lanes: Var) -> list[Product]:
 
     Nor if one may not load everywhere, or if they want several instructions.
     """
-    sums = [_product(one, lanes) for one in outermost(store.value)]
+    known = dict(zip(store.index, store.buffer.shape, strict=True))  # or nothing is stored there
+    sums = [_product(one, lanes, known) for one in outermost(store.value)]
     found = [one for one in sums if one is not None and (one.is_safe or _is_unguarded(store))]
     is_one = len({one.unit.instruction for one in found}) == 1
     return found if len(found) == len(sums) and is_one else []
