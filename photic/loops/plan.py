@@ -166,7 +166,6 @@ def _best_lanes(
     axes = (*store.axes, *form.bound(store))
     legal = [one for one in axes if _is_legal(store, one)]
     costs = {one: _cost(store, one, width, constants) for one in (None, *legal)}
-
     special = {x: _register_tiles(store, x, width, constants, machine, is_alone)[1] for x in costs}
     best = sorted(costs, key=lambda one: (not special[one], costs[one]))
     return store, scatter, width, best[:MOST_LANES]

@@ -63,12 +63,11 @@ def by_ranges(programs: Sequence[Program], starts: Mapping[str, Sequence[int]]) 
 
 
 def _split(programs: Sequence[Program], size: Symbol, starts: Sequence[int]) -> Program:
-    last = programs[-1]
-    outside = {name: one for name, one in last.places.items() if one.role != "temporary"}
-    constants, functions = (
-        dict(last.constants),
-        Functions(frozenset(one.name for one in last.sizes)),
-    )
+    last, constants = programs[-1], dict[str, Payload]()
+    outside = {
+        name: one for name, one in last.places.items() if one.role not in ("temporary", "constant")
+    }
+    functions = Functions(frozenset(one.name for one in last.sizes))
     steps: tuple[Step, ...] = ()
     ranges = zip(pairwise([size.low, *starts, size.high + 1]), programs, strict=True)
     for (low, end), program in [*ranges][::-1]:
@@ -89,12 +88,10 @@ def _constants(
     """The names that a program's constants have among all, to which new ones are added."""
     names, known = dict[str, str](), {one.key: name for name, one in constants.items()}
     for name, payload in program.constants.items():
-        if constants.get(name) == payload or payload.key not in known:
-            names[name] = name if constants.get(name) == payload else f"{name}{mark}"
-        else:
-            names[name] = known[payload.key]
-        if names[name] not in constants:
-            place, new = program.places[name], names[name]
+        new = f"{name}{mark}" if name in constants else name
+        names[name] = known.setdefault(payload.key, new)
+        if names[name] == new:
+            place = program.places[name]
             constants[new] = payload
             places[new] = replace(place, buffer=replace(place.buffer, name=new))
     return names

@@ -111,6 +111,29 @@ def test_weights_of_quantised_formats_are_unpacked_for_tiles(kind: str) -> None:
 
 
 @needs_tiles
+def test_products_under_a_condition_have_any_number_of_rows_and_lanes() -> None:
+    rng, room, width = np.random.default_rng(0), 192, 64
+    count, past = ph.dim("count", 16, 128), ph.dim("past", 0, 64)
+    q = ph.input("q", (3, count, width), "bfloat16")
+    k = ph.input("k", (3, room, width), "bfloat16")[:, : past + count]
+    places = ph.arange(past, past + count)[:, None], ph.arange(past + count)[None, :]
+    scores = q.astype("float32") @ k.astype("float32").swapaxes(1, 2)
+    program = ph.compile(ph.where(places[0] < places[1], -np.inf, scores), search=0)
+    keys = drawn(rng, 3, room, width)
+    for now, before in ((16, 0), (64, 63), (100, 17), (128, 64)):
+        rows = drawn(rng, 3, now, width)
+        (found,) = program(q=rows, k=keys, past=before).values()
+        seen = np.arange(before + now) <= np.arange(before, before + now)[:, None]
+        assert (found[:, ~seen] == -np.inf).all()
+        exact, size = (
+            one(rows.astype(np.float64))
+            @ one(keys[:, : before + now].astype(np.float64)).swapaxes(1, 2)
+            for one in (np.asarray, np.abs)
+        )
+        assert (np.abs(found - exact)[:, seen] <= SUMMING * size[:, seen]).all()
+
+
+@needs_tiles
 def test_batches_and_what_follows_a_product_stay_in_its_kernel() -> None:
     rng = np.random.default_rng(0)
     a, b, c = drawn(rng, 3, 48, 64), drawn(rng, 3, 64, 64), drawn(rng, 64)

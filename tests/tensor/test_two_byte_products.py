@@ -59,7 +59,7 @@ def test_both_bytes_are_multiplied_with_codes_that_are_unpacked_once() -> None:
         made = ph.compile(y.relu(), search=0, precision=precision, ranges=RANGES)
         loop = "for (int64_t block0"
         fitting = [one.source for one in made.report.kernels if loop in one.source]
-        (few,) = (one for one in fitting if "char blocks[" not in one)  # as for many rows
+        (few,) = (one for one in fitting if "char blocks[" not in one)  # those have many rows
         loops[precision] = few.count(loop), few.count("vpdpbusd")
     assert loops["int16"] == (loops["int8"][0], 2 * loops["int8"][1])
 

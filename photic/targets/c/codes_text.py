@@ -18,7 +18,7 @@ from photic.codegen.words import Words, dim_text
 from photic.ir import index as form
 from photic.ir.dim import Atom, Dim, Var, bounds, substitute, var
 from photic.ir.dtype import FLOAT32, INT32
-from photic.ir.index import Access, Buffer, Store
+from photic.ir.index import Access, Buffer, Expr, Store
 from photic.ir.nest import Lanes, Tile
 from photic.ir.program import ROW_MAJOR, Layout
 from photic.targets.c.codes import Bytes
@@ -152,16 +152,32 @@ class _Blocks:
 
     def _add(self, one: CodedSum, at: dict[Atom, Dim]) -> None:
         """What becomes of a block's sums, added to the totals."""
-        rows, lane = self.tile.unrolled, var(self.lanes.axis.name, LANES)
-        index = (var(rows[0].name, rows[0].extent) if rows else 0, lane)
-        block, totals = Buffer(BLOCK, (self.height, LANES), INT32), self.sums[one]
-        body = form.replaced(one.body, {one.inner: form.load(block, index)})
-        total = form.binary("add", form.load(totals, index), form.substitute_expr(body, at))
-        layouts = {**self.layouts, block: ROW_MAJOR}
-        whole = Lanes(self.lanes.axis, SIDE, VECTORS, self.lanes.valid, False)
-        print_tile(
-            Tile(Store(totals, (), index, total), rows, whole, frozenset()), layouts, self.words
-        )
+        lanes = Lanes(self.lanes.axis, SIDE, VECTORS, self.lanes.valid, False)
+        inner, body = (form.substitute_expr(each, at) for each in (one.inner, one.body))
+        rows, layouts = self.tile.unrolled, self.layouts
+        print_added(self.sums[one], (inner, body), rows, lanes, layouts, self.words)
+
+
+def print_added(
+    totals: Buffer,
+    values: tuple[Expr, Expr],
+    rows: tuple[Var, ...],
+    lanes: Lanes,
+    layouts: Layouts,
+    words: Words,
+) -> None:
+    """What becomes of the sums of a block, added to the totals, for some rows or for one.
+
+    ``values``: the sum that lies in the block, and what it is a part of.
+    """
+    inner, body = values
+    lane = var(lanes.axis.name, lanes.axis.extent)
+    index = (var(rows[0].name, rows[0].extent) if rows else 0, lane)
+    block = Buffer(BLOCK, totals.shape, inner.dtype)
+    value = form.replaced(body, {inner: form.load(block, index)})
+    total = form.binary("add", form.load(totals, index), value)
+    known = {**layouts, block: ROW_MAJOR, totals: ROW_MAJOR}
+    print_tile(Tile(Store(totals, (), index, total), rows, lanes, frozenset()), known, words)
 
 
 def _at(name: str, one: tuple[int, int]) -> str:

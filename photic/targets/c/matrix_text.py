@@ -21,11 +21,10 @@ from photic.ir.dtype import BFLOAT16, UINT8
 from photic.ir.index import Access, Buffer, Store
 from photic.ir.nest import Lanes, Tile
 from photic.ir.program import PAIRED, ROW_MAJOR, Layout
-from photic.targets.c.codes_text import few_rows
+from photic.targets.c.codes_text import few_rows, print_added
 from photic.targets.c.matrix import MOST_ROWS, Product, Steps, place, products, steps
 from photic.targets.c.matrix_units import (
     ALIGNED,
-    BLOCK,
     GROUP_BYTES,
     SIDE,
     SUM_BYTES,
@@ -193,17 +192,11 @@ def _add_block(printing: _Printing, found: Product, height: int) -> None:
     """What becomes of the sums of a block, for some rows, added to their totals."""
     (row,), lanes = printing.tile.unrolled, printing.lanes
     one = Var(f"{row.name}_u", height)
-    number, lane = var(one.name, height), var(lanes.axis.name, lanes.axis.extent)
-    place = var("at_row", row.extent - (height - 1)) + number
-    block = Buffer(BLOCK, (height, printing.width), found.inner.dtype)
+    place = var("at_row", row.extent - (height - 1)) + var(one.name, height)
     totals = Buffer(TOTALS, (height, printing.width), found.sum.dtype)
-    body = form.reduction(found.sum)[1]
-    inner, body = (form.substitute_expr(each, {row: place}) for each in (found.inner, body))
-    value = form.replaced(body, {inner: form.load(block, (number, lane))})
-    total = form.binary("add", form.load(totals, (number, lane)), value)
-    layouts = {**printing.layouts, block: ROW_MAJOR, totals: ROW_MAJOR}
-    store = Store(totals, (), (number, lane), total)
-    print_tile(Tile(store, (one,), lanes, frozenset()), layouts, printing.words)
+    parts = (found.inner, form.reduction(found.sum)[1])
+    inner, body = (form.substitute_expr(each, {row: place}) for each in parts)
+    print_added(totals, (inner, body), (one,), lanes, printing.layouts, printing.words)
 
 
 def _gather(printing: _Printing, found: Product, where: str, moves: Steps) -> None:
