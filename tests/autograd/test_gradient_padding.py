@@ -105,7 +105,7 @@ def test_a_gate_keeps_its_result_alone_and_passes_nothing_at_its_edge_or_for_nan
 
 
 def test_a_padded_convolution_has_torchs_gradients() -> None:
-    import torch
+    torch = pytest.importorskip("torch", reason="torch not installed: pip install '.[peers]'")
 
     def peer(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
         return torch.nn.functional.conv2d(torch.relu(x), w, stride=2, padding=1)
